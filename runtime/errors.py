@@ -1,0 +1,122 @@
+"""Errors of the runtime.
+
+RuntimeFault
+├── LinkError
+│   ├── LinkUnavailable    no link to that process is up
+│   ├── LinkFull           the peer does not keep up; its queue is full
+│   └── LinkRefused        the inbox cannot be opened (a port in use, a bad address)
+├── CodecError
+│   ├── FrameTooLarge      too_large: more bytes than the limit allows
+│   ├── FrameTooDeep       too_deep: nested deeper than the limit allows
+│   ├── NotSerializable    non_serializable_args: not JSON
+│   └── FrameMalformed     malformed_frame: bytes that are no frame of ours
+├── MailboxFull            busy: a match has too much waiting
+└── CoordinatorError
+    ├── CoordinatorUnavailable
+    └── WatchCompacted     the watch began before the oldest kept revision
+
+Each class carries `code`, the stable word that logs, refusals and exit messages use.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CodecError",
+    "CoordinatorError",
+    "CoordinatorUnavailable",
+    "FrameMalformed",
+    "FrameTooDeep",
+    "FrameTooLarge",
+    "LinkError",
+    "LinkFull",
+    "LinkRefused",
+    "LinkUnavailable",
+    "MailboxFull",
+    "NotSerializable",
+    "RuntimeFault",
+    "WatchCompacted",
+]
+
+
+class RuntimeFault(Exception):
+    """Root of the runtime's errors."""
+
+    code = "runtime_fault"
+
+
+class LinkError(RuntimeFault):
+    """A link could not do what was asked."""
+
+    code = "link_error"
+
+
+class LinkUnavailable(LinkError):
+    """No link to that process is up or being dialled."""
+
+    code = "link_unavailable"
+
+
+class LinkFull(LinkError):
+    """The link's queue has no room."""
+
+    code = "busy"
+
+
+class LinkRefused(LinkError):
+    """The inbox cannot be opened at that address."""
+
+    code = "address_unavailable"
+
+
+class CodecError(RuntimeFault):
+    """A value cannot become bytes, or bytes cannot become a value."""
+
+    code = "codec_error"
+
+
+class FrameTooLarge(CodecError):
+    """More bytes than the limit allows."""
+
+    code = "too_large"
+
+
+class FrameTooDeep(CodecError):
+    """Nested deeper than the limit allows."""
+
+    code = "too_deep"
+
+
+class NotSerializable(CodecError):
+    """The value is not JSON."""
+
+    code = "non_serializable_args"
+
+
+class FrameMalformed(CodecError):
+    """Bytes that are no frame of ours."""
+
+    code = "malformed_frame"
+
+
+class MailboxFull(RuntimeFault):
+    """The match has too much waiting."""
+
+    code = "busy"
+
+
+class CoordinatorError(RuntimeFault):
+    """The coordinator could not do what was asked."""
+
+    code = "coordinator_error"
+
+
+class CoordinatorUnavailable(CoordinatorError):
+    """The coordinator did not answer."""
+
+    code = "coordinator_unavailable"
+
+
+class WatchCompacted(CoordinatorError):
+    """The watch began before the oldest revision that is kept: list again."""
+
+    code = "compacted"

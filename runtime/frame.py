@@ -1,0 +1,313 @@
+"""What travels between processes: one table of typed frames.
+
+A frame is a frozen msgspec struct, written as a msgpack array whose first item
+is its tag. The codec (`codec.py`) validates every frame at the edge; past it the
+types are trusted. A game's own values (payloads, views, match input) stay
+encoded as `msgspec.Raw` until somebody needs them.
+
+Rules: a tag is never reused; a new field goes to the end and has a default.
+
+Version history of `PROTOCOL_VERSION`:
+1: the first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+__all__ = [
+    "PROTOCOL_VERSION",
+    "Accepted",
+    "CreateMatch",
+    "Created",
+    "Dispatch",
+    "FetchLog",
+    "FetchTable",
+    "Forwarded",
+    "Frame",
+    "Heartbeat",
+    "Hello",
+    "LogPage",
+    "Moved",
+    "NodeEntry",
+    "Refused",
+    "Request",
+    "Response",
+    "Returned",
+    "Seated",
+    "ShardEntry",
+    "Sync",
+    "TableSnapshot",
+    "TakeSeat",
+    "Unwatch",
+    "ViewUpdate",
+]
+
+PROTOCOL_VERSION = 1
+
+Raw = msgspec.Raw
+
+
+class Struct(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=False):
+    """A frozen struct, written as an array."""
+
+
+# --- the link's own ---------------------------------------------------------
+
+
+class Hello(Struct, tag=1):
+    """First message on every pipe: who speaks, and the proof that it may.
+
+    `proof` is HMAC-SHA256 with the cluster's secret over all the other fields.
+    `receiver` is the incarnation of the process it is meant for, so that a hello
+    caught elsewhere proves nothing here.
+    """
+
+    protocol: int
+    cluster: str
+    process: str
+    kind: Literal["node", "gateway", "client"]
+    incarnation: str
+    principal: str
+    inbox: str
+    games: tuple[tuple[str, str], ...]
+    receiver: str
+    link: int
+    proof: bytes = b""
+
+
+class Heartbeat(Struct, tag=2):
+    """Says that the sender lives; `sent_ms` is its own monotonic clock."""
+
+    sent_ms: int
+
+
+# --- client -> node ----------------------------------------------------------
+# `request` numbers the sender's questions; every answer repeats it.
+# `epoch` is the shard's epoch in which the match was created (see `Created`).
+
+
+class CreateMatch(Struct, tag=10):
+    """Create a match. The same key from the same principal is the same match.
+
+    `match` is the match input: a msgpack map with `players`, `config`, `data`.
+    `version` "" means the newest that the node has.
+    """
+
+    request: int
+    key: str
+    game: str
+    version: str
+    match: Raw
+
+
+class TakeSeat(Struct, tag=11):
+    """Sit down at a seat, or resume it with the token that `Seated` gave."""
+
+    request: int
+    match: str
+    epoch: int
+    seat: str
+    resume: str = ""
+
+
+class Dispatch(Struct, tag=12):
+    """An action: key = (match, seat, session, action). Actions rise per session."""
+
+    request: int
+    match: str
+    epoch: int
+    seat: str
+    session: int
+    action: int
+    event: str
+    payload: Raw
+    base_revision: int | None = None
+
+
+class Sync(Struct, tag=13):
+    """Send the current view now, and every newer one as it commits.
+
+    `seat` "" watches as a spectator. A seat needs its `session`.
+    `legal` asks for the seat's legal actions with each view.
+    """
+
+    request: int
+    match: str
+    epoch: int
+    seat: str = ""
+    session: int = 0
+    legal: bool = False
+
+
+class Unwatch(Struct, tag=14):
+    """Stop sending views of this match to me."""
+
+    request: int
+    match: str
+    epoch: int
+    seat: str = ""
+
+
+class FetchLog(Struct, tag=15):
+    """Records of a finished match, from `first` on, a page at a time."""
+
+    request: int
+    match: str
+    epoch: int
+    first: int = 0
+
+
+class FetchTable(Struct, tag=16):
+    """The shard table as this node knows it."""
+
+    request: int
+
+
+# --- node -> client ----------------------------------------------------------
+
+
+class Created(Struct, tag=40):
+    """The match exists and is committed. Send `epoch` with all that follows."""
+
+    request: int
+    match: str
+    epoch: int
+    game: str
+    version: str
+    seats: tuple[str, ...]
+
+
+class Seated(Struct, tag=41):
+    """The seat is yours. `resume` is a secret: it takes the seat back."""
+
+    request: int
+    match: str
+    seat: str
+    session: int
+    resume: str
+    next_action: int = 1
+
+
+class Accepted(Struct, tag=42):
+    """The action is committed; `revision` is the match's after its batch."""
+
+    request: int
+    match: str
+    revision: int
+    index: int
+
+
+class Refused(Struct, tag=43):
+    """A typed no. Codes: `runtime/refusal.py`; `details` is JSON in msgpack."""
+
+    request: int
+    code: str
+    message: str
+    reason: str | None = None
+    details: Raw = Raw(b"\xc0")
+    revision: int | None = None
+
+
+class Moved(Struct, tag=44):
+    """Not here: the shard is owned by `owner` ("" if nobody) in `epoch`."""
+
+    request: int
+    shard: int
+    epoch: int
+    owner: str
+
+
+class ViewUpdate(Struct, tag=45):
+    """What one seat (or a spectator: seat "") may see, as committed.
+
+    `steps` are the redacted steps since the last update; `legal` is a list of
+    [event, payload] pairs; `result` is null while the match runs. `request` is
+    not 0 when the update answers a `Sync`.
+    """
+
+    request: int
+    match: str
+    epoch: int
+    seat: str
+    revision: int
+    turn: int
+    state: str
+    active_players: tuple[str, ...]
+    deadline_ms: int | None
+    ended: bool
+    view: Raw
+    result: Raw = Raw(b"\xc0")
+    legal: Raw = Raw(b"\xc0")
+    steps: Raw = Raw(b"\x90")
+
+
+class LogPage(Struct, tag=46):
+    """Records [first, first + len(records)); `next` is None at the end."""
+
+    request: int
+    match: str
+    first: int
+    records: Raw
+    next: int | None
+
+
+class ShardEntry(Struct):
+    """One row of the shard table."""
+
+    shard: int
+    owner: str
+    epoch: int
+
+
+class NodeEntry(Struct):
+    """Where a node's inbox is; the incarnation goes into a hello to it."""
+
+    node: str
+    inbox: str
+    incarnation: str
+
+
+class TableSnapshot(Struct, tag=47):
+    """The whole shard table, at the coordinator's `revision`."""
+
+    request: int
+    revision: int
+    shards: tuple[ShardEntry, ...]
+    nodes: tuple[NodeEntry, ...]
+
+
+# --- node -> node ------------------------------------------------------------
+
+
+class Forwarded(Struct, tag=60):
+    """A client's frame that came to the wrong node; it is forwarded once."""
+
+    client: str
+    principal: str
+    frame: Raw
+
+
+class Returned(Struct, tag=61):
+    """An answer or a view on its way back to a client of the receiver."""
+
+    client: str
+    frame: Raw
+
+
+Request = (
+    CreateMatch | TakeSeat | Dispatch | Sync | Unwatch | FetchLog | FetchTable
+)
+Response = (
+    Created
+    | Seated
+    | Accepted
+    | Refused
+    | Moved
+    | ViewUpdate
+    | LogPage
+    | TableSnapshot
+)
+Frame = Heartbeat | Request | Response | Forwarded | Returned

@@ -1,0 +1,39 @@
+"""Why a node says no: codes beside those of the engine.
+
+The engine's table (`engine/refusal.py`) and this one together are all the codes
+that a player can meet; no code stands in both. docs/protocol.md prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["RUNTIME_REFUSALS"]
+
+RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
+    {
+        "unknown_match": "No match of that id exists. Check the id.",
+        "match_lost": "The match was lost with the node that held it in memory.",
+        "moved": "The match is owned by another node. Ask that one.",
+        "no_owner": "No node owns the match's shard now. Try again with the same key.",
+        "busy": "Too much is waiting. Try again with the same key after a pause.",
+        "retry": "The outcome is not known. Ask again with the same key.",
+        "stale_revision": "The match has moved on since that view. Look again.",
+        "key_reused": "That key was used with other content. Use a new key.",
+        "expired_key": "That key is older than the remembered ones, or its session "
+        "was replaced. Resync before acting again.",
+        "unknown_game": "The node does not have that game. See `hotseat game list`.",
+        "not_hostable": "The game cannot be hosted as it is declared.",
+        "invalid_game": "The game's definition has errors. Run its validation.",
+        "invalid_match": "The match input does not fit the game.",
+        "unknown_seat": "The match has no seat of that name.",
+        "seat_taken": "Somebody else sits there.",
+        "not_seated": "That session does not hold the seat. Take the seat first.",
+        "match_running": "The log is open once the match has ended.",
+        "node_full": "The node holds as many matches as it may. Try another node.",
+        "stopping": "The node is stopping. Try again with the same key.",
+        "malformed_request": "The request cannot be read. Check its fields.",
+        "internal_error": "The node failed on this request. It was logged.",
+    }
+)
