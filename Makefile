@@ -1,0 +1,47 @@
+# Everything here sets itself up: a fresh machine needs Python 3.11 or newer, make,
+# and nothing else. `make PYTHON=python3.12 test` picks another interpreter.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+DIR    ?= .hotseat
+NODES  ?= 3
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test fast check format bench conformance clean
+
+help:            ## say what there is
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(STAMP) ## make the virtual environment
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "hotseat needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(STAMP)     ## a local cluster of 3 nodes, until Ctrl-C
+	@exec $(BIN)/hotseat up --nodes $(NODES) --dir $(DIR)
+
+test: $(STAMP)    ## all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+fast: $(STAMP)    ## the tests without real processes and sockets
+	$(BIN)/python -m pytest -m 'not system and not slow' $(ARGS)
+
+check: $(STAMP)   ## ruff, mypy, import-linter and the gates
+	PATH="$(abspath $(BIN)):$$PATH" scripts/check
+
+format: $(STAMP)  ## write the code the way ruff wants it
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+bench: $(STAMP)   ## measure; ONLY=name for one part; writes bench/results.json
+	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+conformance: $(STAMP) ## the reference implementation's recorded outputs
+	$(BIN)/python -m tests.conformance $(sort $(wildcard tests/conformance/vectors/*.json))
+
+clean:           ## remove what was made
+	rm -rf build dist *.egg-info $(VENV) .pytest_cache .mypy_cache .ruff_cache
