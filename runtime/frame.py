@@ -20,6 +20,7 @@ import msgspec
 __all__ = [
     "PROTOCOL_VERSION",
     "Accepted",
+    "ClientGone",
     "CreateMatch",
     "Created",
     "Dispatch",
@@ -297,17 +298,14 @@ class Returned(Struct, tag=61):
     frame: Raw
 
 
-Request = (
-    CreateMatch | TakeSeat | Dispatch | Sync | Unwatch | FetchLog | FetchTable
-)
+class ClientGone(Struct, tag=62):
+    """A client that the sender forwarded for has left: stop pushing to it."""
+
+    client: str
+
+
+Request = CreateMatch | TakeSeat | Dispatch | Sync | Unwatch | FetchLog | FetchTable
 Response = (
-    Created
-    | Seated
-    | Accepted
-    | Refused
-    | Moved
-    | ViewUpdate
-    | LogPage
-    | TableSnapshot
+    Created | Seated | Accepted | Refused | Moved | ViewUpdate | LogPage | TableSnapshot
 )
-Frame = Heartbeat | Request | Response | Forwarded | Returned
+Frame = Heartbeat | Request | Response | Forwarded | Returned | ClientGone

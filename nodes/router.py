@@ -1,0 +1,94 @@
+"""Where a request goes: to this node, to the owner, or nowhere.
+
+Sans-I/O. The router knows the shard table and its own name; it is told what came
+from whom and says what to do. A message is forwarded at most once: one that was
+forwarded here and does not belong here is answered `moved`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..runtime.frame import CreateMatch, FetchTable, Moved, Refused, Request
+from ..runtime.match_id import match_id, shard_of
+from ..runtime.refusal import RUNTIME_REFUSALS
+from ..runtime.shard_table import ShardTable
+
+__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """It belongs here."""
+
+    shard: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """Send it to the owner, once."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer it without asking a match."""
+
+    frame: Moved | Refused
+
+
+Verdict = Keep | Forward | Answer
+
+
+class Router:
+    """Decides by the shard table; `owned` holds the epochs that this node serves.
+
+    `owned` is what this node itself has claimed, and wins over the table: the
+    table is a hint that may be behind.
+    """
+
+    def __init__(self, node: str, shards: int) -> None:
+        self._node = node
+        self._shards = shards
+        self._table: ShardTable | None = None
+        self.owned: dict[int, int] = {}
+
+    @property
+    def table(self) -> ShardTable | None:
+        """The newest table told, or None before the first."""
+        return self._table
+
+    def table_changed(self, table: ShardTable) -> None:
+        """Route by this table from now on."""
+        self._table = table
+
+    def shard(self, frame: Request, principal: str) -> int:
+        """The shard of the match that `frame` is about."""
+        if isinstance(frame, CreateMatch):
+            return shard_of(match_id(principal, frame.key), self._shards)
+        if isinstance(frame, FetchTable):
+            raise TypeError("FetchTable is about no match; answer it directly")
+        return shard_of(frame.match, self._shards)
+
+    def route(self, frame: Request, principal: str, *, forwarded: bool) -> Verdict:
+        """Say what to do with one request about a match."""
+        shard = self.shard(frame, principal)
+        if shard in self.owned:
+            return Keep(shard)
+        entry = self._table.shard(shard) if self._table is not None else None
+        owner = entry.owner if entry is not None else ""
+        if owner == self._node:
+            # The record says so, but the claim of this boot has not landed yet.
+            owner = ""
+        if owner and not forwarded:
+            return Forward(owner)
+        if not owner:
+            return Answer(refused(frame.request, "no_owner"))
+        epoch = entry.epoch if entry is not None else 0
+        return Answer(Moved(frame.request, shard, epoch, owner))
+
+
+def refused(request: int, code: str, message: str = "") -> Refused:
+    """A refusal of the runtime's table, with its sentence or a closer one."""
+    return Refused(request, code, message or RUNTIME_REFUSALS[code])
