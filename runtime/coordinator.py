@@ -18,6 +18,9 @@ from typing import Protocol
 
 __all__ = [
     "ABSENT",
+    "KEY_BYTES_MAX",
+    "VALUE_BYTES_MAX",
+    "WRITES_MAX",
     "CasConflict",
     "CasOk",
     "CasOutcome",
@@ -28,10 +31,19 @@ __all__ = [
     "Listing",
     "Session",
     "Write",
+    "check_writes",
 ]
 
 ABSENT = 0
 """The revision of a key that does not exist: expect it to create."""
+
+WRITES_MAX = 64
+"""Writes in one transaction: half of etcd's limit, which counts compares too."""
+
+KEY_BYTES_MAX = 512
+VALUE_BYTES_MAX = 64 * 1024
+"""A full transaction of such values stays far from what any back-end refuses
+(etcd: 1.5 MiB is the request limit, and records here are a few hundred bytes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,9 @@ class Listing:
 class Write:
     """Write `value` (None deletes) if the key's revision is `expected`.
 
-    With `session`, the key goes away when that session ends.
+    With `session`, the key goes away when that session ends; if it has ended
+    already, the write is refused as a conflict. A later write without `session`
+    frees the key from it.
     """
 
     key: str
@@ -119,7 +133,12 @@ class Coordinator(Protocol):
         """
 
     async def cas_many(self, writes: Sequence[Write]) -> CasOutcome:
-        """Apply all writes or none."""
+        """Apply all writes or none.
+
+        Raises:
+            ValueError: No writes, more than `WRITES_MAX`, one key twice, or a key
+                or value above its limit.
+        """
 
     def session(self, ttl_s: float) -> AbstractAsyncContextManager[Session]:
         """A lease of `ttl_s` seconds, renewed in the background."""
@@ -139,3 +158,27 @@ class Coordinator(Protocol):
     async def __aenter__(self) -> Coordinator: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
+
+
+def check_writes(writes: Sequence[Write]) -> None:
+    """Refuse a transaction that no implementation may accept.
+
+    Raises:
+        ValueError: See `Coordinator.cas_many`.
+    """
+    if not 1 <= len(writes) <= WRITES_MAX:
+        raise ValueError(
+            f"a transaction holds 1 to {WRITES_MAX} writes, not {len(writes)}:"
+            " split it"
+        )
+    keys = [write.key for write in writes]
+    if len(set(keys)) != len(keys):
+        raise ValueError(f"a key stands twice in one transaction: {sorted(keys)}")
+    for write in writes:
+        if not 1 <= len(write.key.encode()) <= KEY_BYTES_MAX:
+            raise ValueError(f"a key has 1 to {KEY_BYTES_MAX} bytes: {write.key!r}")
+        if write.value is not None and len(write.value) > VALUE_BYTES_MAX:
+            raise ValueError(
+                f"the value of {write.key!r} has {len(write.value)} bytes;"
+                f" the limit is {VALUE_BYTES_MAX}"
+            )

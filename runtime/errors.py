@@ -13,7 +13,11 @@ RuntimeFault
 ├── MailboxFull            busy: a match has too much waiting
 └── CoordinatorError
     ├── CoordinatorUnavailable
-    └── WatchCompacted     the watch began before the oldest kept revision
+    ├── WatchCompacted     the watch began before the oldest kept revision
+    ├── CoordinatorFileInvalid  the file is not a coordinator file we can use
+    ├── ControlRecordInvalid    a key holds what no version of ours wrote
+    ├── ClusterMismatch         this node and the cluster are configured apart
+    └── NodeIdInUse             another live process has this node id
 
 Each class carries `code`, the stable word that logs, refusals and exit messages use.
 """
@@ -21,8 +25,11 @@ Each class carries `code`, the stable word that logs, refusals and exit messages
 from __future__ import annotations
 
 __all__ = [
+    "ClusterMismatch",
     "CodecError",
+    "ControlRecordInvalid",
     "CoordinatorError",
+    "CoordinatorFileInvalid",
     "CoordinatorUnavailable",
     "FrameMalformed",
     "FrameTooDeep",
@@ -32,6 +39,7 @@ __all__ = [
     "LinkRefused",
     "LinkUnavailable",
     "MailboxFull",
+    "NodeIdInUse",
     "NotSerializable",
     "RuntimeFault",
     "WatchCompacted",
@@ -120,3 +128,27 @@ class WatchCompacted(CoordinatorError):
     """The watch began before the oldest revision that is kept: list again."""
 
     code = "compacted"
+
+
+class CoordinatorFileInvalid(CoordinatorError):
+    """The file is no coordinator file, or one of a newer version."""
+
+    code = "coordinator_file_invalid"
+
+
+class ControlRecordInvalid(CoordinatorError):
+    """A control-plane key holds a value that this version cannot read."""
+
+    code = "control_record_invalid"
+
+
+class ClusterMismatch(CoordinatorError):
+    """The node's configuration and the cluster's, fixed at creation, differ."""
+
+    code = "cluster_mismatch"
+
+
+class NodeIdInUse(CoordinatorError):
+    """Another live process is registered under this node id."""
+
+    code = "node_id_in_use"
