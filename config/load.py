@@ -1,0 +1,175 @@
+"""Reads a configuration: files, then environment, then flags; later ones win.
+
+All faults of all sources are raised together, each with the place its value came
+from. pydantic-settings merges the layers and validates; this file only says which
+layers there are, and turns its errors into ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+)
+
+from .errors import ConfigError, Fault
+from .layer import ENV_PREFIX, KeyPath, Layer, leaves, nearest
+from .schema import Config
+
+__all__ = ["load_config"]
+
+TABLES = tuple(Config.model_fields)
+
+GOT_CHARACTERS_MAX = 80
+"""A wrong value is shown up to here; it may be anything."""
+
+UNKNOWN_KEY = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
+MISSING_KEY = frozenset({"missing", "missing_argument"})
+
+EXPECTED_BY_TYPE: Mapping[str, str] = {
+    "bool": "true or false",
+    "dataclass": "a table",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "model": "a table",
+    "path": "a path",
+    "string": "a text",
+    "tuple": "a list",
+}
+"""By the first word of pydantic's error type; the rest says how it failed."""
+
+EXPECTED_BY_BOUND: Mapping[str, str] = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "one of {expected}",
+}
+
+
+def load_config(
+    *,
+    files: Sequence[Path] = (),
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, tuple[str, object]] | None = None,
+) -> Config:
+    """Merge the layers (files in order, environment, flags) and validate.
+
+    Flags are given as `{"--loop": ("node.loop", value)}`; None means not given.
+
+    Raises:
+        ConfigError: With every fault there is.
+    """
+    # every table is there, so that what is missing in it is named key by key
+    layers = [Layer({table: {} for table in TABLES})]
+    layers += [Layer.from_file(path) for path in files]
+    layers.append(Layer.from_environment(environ or {}, Config))
+    layers.append(Layer.from_flags(flags or {}))
+
+    class Layered(Config):
+        """The same schema, fed from exactly these layers, highest first."""
+
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *_: Any, **__: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return tuple(
+                InitSettingsSource(settings_cls, layer.values)
+                for layer in reversed(layers)
+            )
+
+    faults = [fault for layer in layers for fault in layer.faults]
+    unread = any(fault.code == "unreadable_file" for fault in faults)
+    try:
+        read = Layered()  # type: ignore[call-arg]  # the layers hold the values
+    except ValidationError as error:
+        faults += [
+            fault
+            for fault in _faults(error, layers)
+            # what is missing may stand in the file that could not be read
+            if not (unread and fault.code == "missing_key")
+        ]
+    if faults:
+        raise ConfigError(faults)
+    return Config.model_construct(**{name: getattr(read, name) for name in TABLES})
+
+
+def _faults(error: ValidationError, layers: Sequence[Layer]) -> list[Fault]:
+    found: dict[tuple[KeyPath, str], Fault] = {}
+    for detail in error.errors(include_url=False):
+        key = tuple(str(part) for part in detail["loc"])
+        code = _code(detail["type"])
+        fault = _fault(code, key, detail, layers)
+        found.setdefault((_option(key), code), fault)
+    return list(found.values())
+
+
+def _fault(
+    code: str, key: KeyPath, detail: Mapping[str, Any], layers: Sequence[Layer]
+) -> Fault:
+    options = {".".join(option) for option in leaves(Config)}
+    dotted = ".".join(key)
+    if code == "missing_key":
+        variable = ENV_PREFIX + "_".join(key).upper()
+        return Fault(
+            code,
+            dotted,
+            "a value",
+            "none",
+            hint=f"set it in the file, or {variable}",
+        )
+    where = _name(key, layers)
+    if code == "unknown_key":
+        close = nearest(dotted, options.union(TABLES))
+        hint = f"did you mean {close}?" if close else ""
+        return Fault(code, where, "a key that is known", hint=hint)
+    return Fault(code, where, _expected(detail), _shown(detail["input"]))
+
+
+def _code(kind: str) -> str:
+    if kind in UNKNOWN_KEY:
+        return "unknown_key"
+    return "missing_key" if kind in MISSING_KEY else "invalid_value"
+
+
+def _option(key: KeyPath) -> KeyPath:
+    """The option a fault is about: what lies inside a value belongs to it."""
+    known = leaves(Config)
+    for length in range(len(key), 0, -1):
+        if key[:length] in known:
+            return key[:length]
+    return key
+
+
+def _name(key: KeyPath, layers: Sequence[Layer]) -> str:
+    """What the author of the value calls it: the highest layer that has it."""
+    for length in range(len(key), 0, -1):
+        for layer in reversed(layers):
+            if key[:length] in layer.names:
+                return layer.names[key[:length]]
+    return ".".join(key)
+
+
+def _expected(detail: Mapping[str, Any]) -> str:
+    kind: str = detail["type"]
+    context: Mapping[str, Any] = detail.get("ctx", {})
+    if kind in EXPECTED_BY_BOUND:
+        return EXPECTED_BY_BOUND[kind].format_map(context)
+    if kind == "value_error":
+        return str(context["error"])
+    word = EXPECTED_BY_TYPE.get(kind.split("_")[0])
+    return word or str(detail["msg"])
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    if len(text) > GOT_CHARACTERS_MAX:
+        text = text[: GOT_CHARACTERS_MAX - 1] + "…"
+    return text

@@ -1,0 +1,124 @@
+"""What can be configured: the types, their defaults and their bounds.
+
+Two scopes that never mix: `ClusterConfig` must be equal at every process of a
+cluster (its digest is compared when one joins); all else may differ from node to
+node. Options of a component are declared beside its code, as a frozen dataclass of
+`runtime`; here they are only composed, one section of the file each.
+
+This folder is the only one that knows pydantic; others see frozen values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+__all__ = [
+    "ClusterConfig",
+    "Config",
+    "LogConfig",
+    "LogFormat",
+    "LogLevel",
+    "Loop",
+    "NodeConfig",
+]
+
+SHARDS_MAX = 4096
+"""Above this the shard table no longer fits one message to a router."""
+
+Loop = Literal["auto", "asyncio", "uvloop", "trio"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["auto", "json", "console"]
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", text):
+        raise ValueError(
+            "a name of 1 to 32 characters among a-z, 0-9 and - (not first)"
+        )
+    return text
+
+
+def _address(text: str) -> str:
+    if not re.fullmatch(r"(tcp|ipc|inproc)://.+", text):
+        raise ValueError("an address, as tcp://127.0.0.1:7001 or ipc:///run/n1.door")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Address = Annotated[str, AfterValidator(_address)]
+
+
+class Section(BaseModel):
+    """A table of the file: frozen, and every key must be known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClusterConfig(Section):
+    """Equal at every process of the cluster, fixed when it is created."""
+
+    id: Name
+    """Drawn when the cluster is created; processes of another one are refused."""
+
+    shards: Annotated[int, Field(ge=1, le=SHARDS_MAX)] = 256
+    """How many sets of matches are owned separately. Never changes."""
+
+    def digest(self) -> str:
+        """A short digest of all of it: equal digests, equal configuration."""
+        return hashlib.blake2b(
+            self.model_dump_json().encode(), digest_size=8
+        ).hexdigest()
+
+
+class NodeConfig(Section):
+    """One node process: who it is, where it listens, what it hosts."""
+
+    id: Name
+    """Unique in the cluster, and the same after a restart: n1, n2, ..."""
+
+    dir: Path
+    """The cluster's folder: secret, coordinator, sockets, logs."""
+
+    listen: Address = "tcp://127.0.0.1:0"
+    """The inbox for links. Port 0 takes a free one."""
+
+    door: Address | None = None
+    """The door for commands. Unset: a socket in the cluster's folder."""
+
+    loop: Loop = "auto"
+    """The event loop. auto: uvloop when it is installed, else asyncio."""
+
+    games: tuple[str, ...] = ()
+    """Games hosted beside those installed: `module:attribute` or a name."""
+
+    stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 5.0
+    """How long a node that was told to stop may take before it is killed."""
+
+
+class LogConfig(Section):
+    """What is written down, and how."""
+
+    level: LogLevel = "info"
+    """Lines below this level are not made. No action is logged above debug."""
+
+    format: LogFormat = "auto"
+    """auto: for people on a terminal, JSON lines elsewhere."""
+
+    file: Path | None = None
+    """Append to this file. Unset: stderr."""
+
+
+class Config(BaseSettings):
+    """Everything a node is told. Read by `load_config`, never built by hand."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+
+    cluster: ClusterConfig
+    node: NodeConfig
+    log: LogConfig = LogConfig()

@@ -1,0 +1,181 @@
+"""Loading a configuration: precedence, types, and every fault at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hotseat import config as config_package
+from hotseat.config import Config, ConfigError, Fault, load_config
+from hotseat.config.layer import leaves
+
+IDENTITY = {"--node": ("node.id", "n1"), "--dir": ("node.dir", "/srv/a")}
+
+
+def write(folder: Path, text: str, name: str = "cluster.toml") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def faults_of(
+    *files: Path,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, tuple[str, object]] | None = None,
+) -> tuple[Fault, ...]:
+    with pytest.raises(ConfigError) as caught:
+        load_config(files=files, environ=environ, flags=flags)
+    return caught.value.faults
+
+
+def test_flags_win_over_environment_which_wins_over_files(tmp_path: Path) -> None:
+    """Precedence rises from the first file to the flags, key by key."""
+    first = write(
+        tmp_path,
+        '[cluster]\nid = "abc"\nshards = 16\n'
+        '[node]\nloop = "trio"\nlisten = "tcp://127.0.0.1:1"\nstop_grace_s = 1.0\n',
+    )
+    second = write(tmp_path, '[node]\nlisten = "tcp://127.0.0.1:2"\n', "more.toml")
+    config = load_config(
+        files=[first, second],
+        environ={"HOTSEAT_NODE_LOOP": "asyncio", "HOTSEAT_NODE_STOP_GRACE_S": "2"},
+        flags={**IDENTITY, "--loop": ("node.loop", "uvloop")},
+    )
+    assert config.cluster.shards == 16
+    assert config.node.listen == "tcp://127.0.0.1:2"
+    assert config.node.stop_grace_s == 2.0
+    assert config.node.loop == "uvloop"
+
+
+def test_values_of_the_environment_take_the_type_of_their_option() -> None:
+    """Numbers and comma-separated lists are read from text."""
+    config = load_config(
+        environ={
+            "HOTSEAT_CLUSTER_ID": "abc",
+            "HOTSEAT_CLUSTER_SHARDS": "32",
+            "HOTSEAT_NODE_GAMES": "chess:game, go:game",
+            "PATH": "/bin",
+        },
+        flags=IDENTITY,
+    )
+    assert config.cluster.shards == 32
+    assert config.node.games == ("chess:game", "go:game")
+
+
+def test_three_faults_are_reported_together_each_with_its_source(
+    tmp_path: Path,
+) -> None:
+    """A fault names its file key, variable or flag, what was expected and got."""
+    file = write(tmp_path, '[cluster]\nid = "abc"\nshards = "many"\n')
+    faults = faults_of(
+        file,
+        environ={"HOTSEAT_NODE_STOP_GRACE_S": "-1"},
+        flags={**IDENTITY, "--loop": ("node.loop", "twisted")},
+    )
+    assert {str(fault) for fault in faults} == {
+        f"cluster.shards in {file}: expected a whole number, got 'many'",
+        "HOTSEAT_NODE_STOP_GRACE_S: expected more than 0.0, got '-1'",
+        "--loop: expected one of 'auto', 'asyncio', 'uvloop' or 'trio', got 'twisted'",
+    }
+    assert {fault.code for fault in faults} == {"invalid_value"}
+
+
+def test_a_misspelt_key_is_a_fault_that_names_the_nearest(tmp_path: Path) -> None:
+    """Unknown keys, tables and variables are refused, with a guess."""
+    file = write(tmp_path, '[cluster]\nid = "a"\n[node]\nlop = "trio"\n[lug]\na = 1\n')
+    faults = faults_of(file, environ={"HOTSEAT_NODE_LISTN": "x"}, flags=IDENTITY)
+    assert [(f.code, f.hint) for f in faults] == [
+        ("unknown_key", "did you mean HOTSEAT_NODE_LISTEN?"),
+        ("unknown_key", "did you mean node.loop?"),
+        ("unknown_key", "did you mean log?"),
+    ]
+
+
+def test_a_missing_key_says_how_to_set_it() -> None:
+    """What must be given and is not is named with its variable."""
+    (fault,) = faults_of(flags=IDENTITY)
+    assert fault.code == "missing_key"
+    assert fault.where == "cluster.id"
+    assert "HOTSEAT_CLUSTER_ID" in fault.hint
+
+
+def test_a_file_that_is_not_toml_does_not_hide_other_faults(tmp_path: Path) -> None:
+    """The broken file is one fault; what it would have held is not another."""
+    file = write(tmp_path, "[cluster\n")
+    missing = tmp_path / "missing.toml"
+    faults = faults_of(
+        file, missing, environ={"HOTSEAT_LOG_LEVEL": "loud"}, flags=IDENTITY
+    )
+    assert [(f.code, f.where) for f in faults] == [
+        ("unreadable_file", str(file)),
+        ("unreadable_file", str(missing)),
+        ("invalid_value", "HOTSEAT_LOG_LEVEL"),
+    ]
+
+
+def test_a_table_that_is_a_value_is_one_fault(tmp_path: Path) -> None:
+    """A scalar where a table belongs is reported once, at its key."""
+    file = write(tmp_path, 'log = 3\n[cluster]\nid = "abc"\n')
+    (fault,) = faults_of(file, flags=IDENTITY)
+    assert str(fault) == f"log in {file}: expected a table, got 3"
+
+
+def test_a_huge_value_is_shown_in_part(tmp_path: Path) -> None:
+    """A fault stays readable whatever the value was."""
+    (fault,) = faults_of(
+        flags={**IDENTITY, "--id": ("cluster.id", "A" * 10_000)},
+    )
+    assert len(fault.got) <= 80
+
+
+def test_variables_that_say_where_to_look_are_no_options() -> None:
+    """HOTSEAT_DIR and its like belong to the commands."""
+    config = load_config(
+        environ={
+            "HOTSEAT_CLUSTER_ID": "abc",
+            "HOTSEAT_CLUSTER": "ipc:///x",
+            "HOTSEAT_DIR": "/elsewhere",
+        },
+        flags=IDENTITY,
+    )
+    assert str(config.node.dir) == "/srv/a"
+
+
+def test_equal_cluster_configuration_has_an_equal_digest() -> None:
+    """The digest compares what must be equal, and nothing else."""
+
+    def digest(shards: int, loop: str) -> str:
+        flags = {
+            **IDENTITY,
+            "--id": ("cluster.id", "abc"),
+            "--shards": ("cluster.shards", shards),
+            "--loop": ("node.loop", loop),
+        }
+        return load_config(flags=flags).cluster.digest()
+
+    assert digest(16, "trio") == digest(16, "asyncio")
+    assert digest(16, "trio") != digest(32, "trio")
+
+
+def test_default_toml_shows_every_option_with_its_default() -> None:
+    """The reference file cannot drift from the code."""
+    folder = Path(config_package.__file__).parent
+    text = (folder / "default.toml").read_text("utf-8")
+    shown = tomllib.loads(text)
+    config = load_config(flags={**IDENTITY, "--id": ("cluster.id", "abc")})
+    for key in leaves(Config):
+        value: Any = config
+        for part in key:
+            value = getattr(value, part)
+        table: Any = shown
+        for part in key[:-1]:
+            table = table[part]
+        if key[-1] in table:
+            expected = list(value) if isinstance(value, tuple) else value
+            assert table[key[-1]] == expected, key
+        else:
+            assert f"# {key[-1]} = " in text, key
