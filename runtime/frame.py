@@ -58,7 +58,7 @@ class Struct(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 # --- the link's own ---------------------------------------------------------
 
 
-class Hello(Struct, tag=1):
+class Hello(Struct, frozen=True, tag=1):
     """First message on every pipe: who speaks, and the proof that it may.
 
     `proof` is HMAC-SHA256 with the cluster's secret over all the other fields.
@@ -79,7 +79,7 @@ class Hello(Struct, tag=1):
     proof: bytes = b""
 
 
-class Heartbeat(Struct, tag=2):
+class Heartbeat(Struct, frozen=True, tag=2):
     """Says that the sender lives; `sent_ms` is its own monotonic clock."""
 
     sent_ms: int
@@ -90,7 +90,7 @@ class Heartbeat(Struct, tag=2):
 # `epoch` is the shard's epoch in which the match was created (see `Created`).
 
 
-class CreateMatch(Struct, tag=10):
+class CreateMatch(Struct, frozen=True, tag=10):
     """Create a match. The same key from the same principal is the same match.
 
     `match` is the match input: a msgpack map with `players`, `config`, `data`.
@@ -104,7 +104,7 @@ class CreateMatch(Struct, tag=10):
     match: Raw
 
 
-class TakeSeat(Struct, tag=11):
+class TakeSeat(Struct, frozen=True, tag=11):
     """Sit down at a seat, or resume it with the token that `Seated` gave."""
 
     request: int
@@ -114,7 +114,7 @@ class TakeSeat(Struct, tag=11):
     resume: str = ""
 
 
-class Dispatch(Struct, tag=12):
+class Dispatch(Struct, frozen=True, tag=12):
     """An action: key = (match, seat, session, action). Actions rise per session."""
 
     request: int
@@ -128,7 +128,7 @@ class Dispatch(Struct, tag=12):
     base_revision: int | None = None
 
 
-class Sync(Struct, tag=13):
+class Sync(Struct, frozen=True, tag=13):
     """Send the current view now, and every newer one as it commits.
 
     `seat` "" watches as a spectator. A seat needs its `session`.
@@ -143,7 +143,7 @@ class Sync(Struct, tag=13):
     legal: bool = False
 
 
-class Unwatch(Struct, tag=14):
+class Unwatch(Struct, frozen=True, tag=14):
     """Stop sending views of this match to me."""
 
     request: int
@@ -152,7 +152,7 @@ class Unwatch(Struct, tag=14):
     seat: str = ""
 
 
-class FetchLog(Struct, tag=15):
+class FetchLog(Struct, frozen=True, tag=15):
     """Records of a finished match, from `first` on, a page at a time."""
 
     request: int
@@ -161,7 +161,7 @@ class FetchLog(Struct, tag=15):
     first: int = 0
 
 
-class FetchTable(Struct, tag=16):
+class FetchTable(Struct, frozen=True, tag=16):
     """The shard table as this node knows it."""
 
     request: int
@@ -170,7 +170,7 @@ class FetchTable(Struct, tag=16):
 # --- node -> client ----------------------------------------------------------
 
 
-class Created(Struct, tag=40):
+class Created(Struct, frozen=True, tag=40):
     """The match exists and is committed. Send `epoch` with all that follows."""
 
     request: int
@@ -181,7 +181,7 @@ class Created(Struct, tag=40):
     seats: tuple[str, ...]
 
 
-class Seated(Struct, tag=41):
+class Seated(Struct, frozen=True, tag=41):
     """The seat is yours. `resume` is a secret: it takes the seat back."""
 
     request: int
@@ -192,7 +192,7 @@ class Seated(Struct, tag=41):
     next_action: int = 1
 
 
-class Accepted(Struct, tag=42):
+class Accepted(Struct, frozen=True, tag=42):
     """The action is committed; `revision` is the match's after its batch."""
 
     request: int
@@ -201,7 +201,7 @@ class Accepted(Struct, tag=42):
     index: int
 
 
-class Refused(Struct, tag=43):
+class Refused(Struct, frozen=True, tag=43):
     """A typed no. Codes: `runtime/refusal.py`; `details` is JSON in msgpack."""
 
     request: int
@@ -212,7 +212,7 @@ class Refused(Struct, tag=43):
     revision: int | None = None
 
 
-class Moved(Struct, tag=44):
+class Moved(Struct, frozen=True, tag=44):
     """Not here: the shard is owned by `owner` ("" if nobody) in `epoch`."""
 
     request: int
@@ -221,7 +221,7 @@ class Moved(Struct, tag=44):
     owner: str
 
 
-class ViewUpdate(Struct, tag=45):
+class ViewUpdate(Struct, frozen=True, tag=45):
     """What one seat (or a spectator: seat "") may see, as committed.
 
     `steps` are the redacted steps since the last update; `legal` is a list of
@@ -245,7 +245,7 @@ class ViewUpdate(Struct, tag=45):
     steps: Raw = Raw(b"\x90")
 
 
-class LogPage(Struct, tag=46):
+class LogPage(Struct, frozen=True, tag=46):
     """Records [first, first + len(records)); `next` is None at the end."""
 
     request: int
@@ -255,7 +255,7 @@ class LogPage(Struct, tag=46):
     next: int | None
 
 
-class ShardEntry(Struct):
+class ShardEntry(Struct, frozen=True):
     """One row of the shard table."""
 
     shard: int
@@ -263,7 +263,7 @@ class ShardEntry(Struct):
     epoch: int
 
 
-class NodeEntry(Struct):
+class NodeEntry(Struct, frozen=True):
     """Where a node's inbox is; the incarnation goes into a hello to it."""
 
     node: str
@@ -271,7 +271,7 @@ class NodeEntry(Struct):
     incarnation: str
 
 
-class TableSnapshot(Struct, tag=47):
+class TableSnapshot(Struct, frozen=True, tag=47):
     """The whole shard table, at the coordinator's `revision`."""
 
     request: int
@@ -283,7 +283,7 @@ class TableSnapshot(Struct, tag=47):
 # --- node -> node ------------------------------------------------------------
 
 
-class Forwarded(Struct, tag=60):
+class Forwarded(Struct, frozen=True, tag=60):
     """A client's frame that came to the wrong node; it is forwarded once."""
 
     client: str
@@ -291,14 +291,14 @@ class Forwarded(Struct, tag=60):
     frame: Raw
 
 
-class Returned(Struct, tag=61):
+class Returned(Struct, frozen=True, tag=61):
     """An answer or a view on its way back to a client of the receiver."""
 
     client: str
     frame: Raw
 
 
-class ClientGone(Struct, tag=62):
+class ClientGone(Struct, frozen=True, tag=62):
     """A client that the sender forwarded for has left: stop pushing to it."""
 
     client: str

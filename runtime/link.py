@@ -12,7 +12,7 @@ Implementations: `hotseat.nodes.nng` (real), `hotseat.runtime.testing.memory_lin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Protocol
 
 from .frame import Frame
@@ -56,7 +56,7 @@ class PeerAddress:
     incarnation: str
 
 
-class LinkDownReason(str, Enum):
+class LinkDownReason(StrEnum):
     """Why a link ended."""
 
     CLOSED = "closed"  # we closed it
