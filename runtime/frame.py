@@ -105,13 +105,19 @@ class CreateMatch(Struct, frozen=True, tag=10):
 
 
 class TakeSeat(Struct, frozen=True, tag=11):
-    """Sit down at a seat, or resume it with the token that `Seated` gave."""
+    """Sit down at a seat, or resume it with the token that `Seated` gave.
+
+    A client may draw the token itself (16 to 128 characters, random): then asking
+    again after a lost answer takes the seat once, and resumes it the second time.
+    `fresh` begins a new session of a seat that is resumed, beside the others.
+    """
 
     request: int
     match: str
     epoch: int
     seat: str
     resume: str = ""
+    fresh: bool = False
 
 
 class Dispatch(Struct, frozen=True, tag=12):
