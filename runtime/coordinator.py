@@ -136,8 +136,8 @@ class Coordinator(Protocol):
         """Apply all writes or none.
 
         Raises:
-            ValueError: No writes, more than `WRITES_MAX`, one key twice, or a key
-                or value above its limit.
+            ValueError: No writes, more than `WRITES_MAX`, one key twice, a delete
+                of an absent key, or a key or value above its limit.
         """
 
     def session(self, ttl_s: float) -> AbstractAsyncContextManager[Session]:
@@ -177,6 +177,8 @@ def check_writes(writes: Sequence[Write]) -> None:
     for write in writes:
         if not 1 <= len(write.key.encode()) <= KEY_BYTES_MAX:
             raise ValueError(f"a key has 1 to {KEY_BYTES_MAX} bytes: {write.key!r}")
+        if write.value is None and write.expected == ABSENT:
+            raise ValueError(f"nothing to delete: {write.key!r} is expected absent")
         if write.value is not None and len(write.value) > VALUE_BYTES_MAX:
             raise ValueError(
                 f"the value of {write.key!r} has {len(write.value)} bytes;"

@@ -1,0 +1,190 @@
+"""What the coordinator's keys hold: typed records under one prefix per cluster.
+
+    /hotseat/v1/<cluster>/cfg             ClusterRecord, created once
+    /hotseat/v1/<cluster>/node/<id>       NodeRecord, under a session: a hint
+    /hotseat/v1/<cluster>/replica/<node>  ReplicaRecord
+    /hotseat/v1/<cluster>/shard/<number>  ShardRecord: the only truth on ownership
+
+Values are JSON, so that an operator can read them with the store's own tools. Each
+carries `schema`; a record of a newer schema is refused, unknown fields are not
+(a newer writer of the same schema may add some). Every write carries a fresh nonce.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import msgspec
+
+from .errors import ControlRecordInvalid
+
+__all__ = [
+    "SCHEMA",
+    "SHARDS_MAX",
+    "ClusterRecord",
+    "ControlRecord",
+    "Keys",
+    "Move",
+    "NodeRecord",
+    "ReplicaRecord",
+    "ShardRecord",
+    "decode_record",
+    "encode_record",
+]
+
+SCHEMA = 1
+"""Version history: 1: the first."""
+
+SHARDS_MAX = 4096
+"""Shards in a cluster: the whole table must fit into one frame of 1 MiB."""
+
+
+class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`cfg`: what is fixed when the cluster is created.
+
+    `nodes` is what the shards are first laid out on.
+    """
+
+    cluster: str
+    shards: int
+    nodes: tuple[str, ...]
+    copies: int = 1
+    min_isr: int = 1
+    durability: Literal["memory", "disk"] = "memory"
+    nonce: str = ""
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shards <= SHARDS_MAX:
+            raise ValueError(f"shards: {self.shards} is not in 1..{SHARDS_MAX}")
+        if not self.nodes or len(set(self.nodes)) != len(self.nodes):
+            raise ValueError(f"nodes: {self.nodes} must be unique and not empty")
+        if not 1 <= self.min_isr <= self.copies:
+            raise ValueError(
+                f"min_isr: {self.min_isr} is not in 1..copies ({self.copies})"
+            )
+
+
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`node/<id>`: where a live node is. A hint, never safety.
+
+    `boot` is the process's incarnation, drawn anew at each start.
+    """
+
+    node: str
+    boot: str
+    inbox: str
+    door: str = ""
+    state: Literal["up", "draining"] = "up"
+    build: str = ""
+    games: tuple[tuple[str, str], ...] = ()
+    nonce: str = ""
+    schema: int = SCHEMA
+
+
+class ReplicaRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`replica/<node>`: the identity of the data that a node holds."""
+
+    ident: str
+    boot: int
+    nonce: str
+    serving: bool
+    schema: int = SCHEMA
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A planned change of owner, and the operation that asked for it."""
+
+    to: str
+    op: str
+
+
+class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`shard/<number>`: who owns it.
+
+    `epoch` is 0 until the first claim and grows by one with each. `isr` holds
+    (node, ident) pairs. `claim` is the nonce of the last write.
+    """
+
+    owner: str | None
+    epoch: int
+    isr: tuple[tuple[str, str], ...]
+    want: tuple[str, ...]
+    claim: str
+    move: Move | None = None
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        if self.epoch < 0 or (self.owner is None) != (self.epoch == 0):
+            raise ValueError(
+                f"a shard has an owner from epoch 1 on: owner {self.owner!r},"
+                f" epoch {self.epoch}"
+            )
+
+
+ControlRecord = ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord
+
+_R = TypeVar("_R", bound=ControlRecord)
+
+
+class Keys:
+    """The key names of one cluster."""
+
+    def __init__(self, cluster: str) -> None:
+        if not cluster or "/" in cluster:
+            raise ValueError(f"a cluster's name is not empty and has no /: {cluster!r}")
+        self.prefix = f"/hotseat/v1/{cluster}/"
+        self.cfg = f"{self.prefix}cfg"
+
+    def node(self, node: str) -> str:
+        return f"{self.prefix}node/{node}"
+
+    def replica(self, node: str) -> str:
+        return f"{self.prefix}replica/{node}"
+
+    def shard(self, shard: int) -> str:
+        return f"{self.prefix}shard/{shard}"
+
+    def node_of(self, key: str) -> str | None:
+        """The node that a `node/` key is about, or None for another key."""
+        start = f"{self.prefix}node/"
+        return key[len(start) :] if key.startswith(start) else None
+
+    def shard_of(self, key: str) -> int | None:
+        """The shard that a `shard/` key is about, or None for another key."""
+        start = f"{self.prefix}shard/"
+        number = key[len(start) :]
+        if not key.startswith(start) or not (number.isascii() and number.isdigit()):
+            return None
+        return int(number)
+
+
+def encode_record(record: ControlRecord) -> bytes:
+    """The record as JSON."""
+    return msgspec.json.encode(record)
+
+
+class _Schema(msgspec.Struct):
+    schema: int
+
+
+def decode_record(kind: type[_R], key: str, value: bytes) -> _R:
+    """Read the record that stands at `key`.
+
+    Raises:
+        ControlRecordInvalid: It is of a newer schema, or not such a record.
+    """
+    try:
+        schema = msgspec.json.decode(value, type=_Schema).schema
+        if schema > SCHEMA:
+            raise ControlRecordInvalid(
+                f"{key} was written by a newer version (schema {schema}, known up to"
+                f" {SCHEMA}): upgrade this node"
+            )
+        return msgspec.json.decode(value, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ControlRecordInvalid(
+            f"{key} does not hold a {kind.__name__}: {error}"
+        ) from error
+    except RecursionError as error:
+        raise ControlRecordInvalid(f"{key} is nested too deep") from error
