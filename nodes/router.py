@@ -14,7 +14,7 @@ from ..runtime.match_id import match_id, shard_of
 from ..runtime.refusal import RUNTIME_REFUSALS
 from ..runtime.shard_table import ShardTable
 
-__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict"]
+__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +76,16 @@ class Router:
         shard = self.shard(frame, principal)
         if shard in self.owned:
             return Keep(shard)
-        entry = self._table.shard(shard) if self._table is not None else None
-        owner = entry.owner if entry is not None else ""
+        table = self._table
+        owner = table.owner(shard) if table is not None else ""
         if owner == self._node:
             # The record says so, but the claim of this boot has not landed yet.
             owner = ""
         if owner and not forwarded:
             return Forward(owner)
-        if not owner:
+        if table is None or not owner:
             return Answer(refused(frame.request, "no_owner"))
-        epoch = entry.epoch if entry is not None else 0
-        return Answer(Moved(frame.request, shard, epoch, owner))
+        return Answer(Moved(frame.request, shard, table.epoch(shard), owner))
 
 
 def refused(request: int, code: str, message: str = "") -> Refused:
