@@ -19,6 +19,7 @@ class Fault:
     `code` is one of unreadable_file, unknown_key, missing_key, invalid_value.
     `where` names the source: "node.loop in /srv/a/cluster.toml",
     "HOTSEAT_NODE_LOOP", "--loop". `got` is empty where nothing was given.
+    `sentence`, where there is one, says it all instead.
     """
 
     code: str
@@ -26,8 +27,11 @@ class Fault:
     expected: str
     got: str = ""
     hint: str = ""
+    sentence: str = ""
 
     def __str__(self) -> str:
+        if self.sentence:
+            return f"{self.where}: {self.sentence}"
         got = f", got {self.got}" if self.got else ""
         return f"{self.where}: expected {self.expected}{got}"
 

@@ -20,7 +20,7 @@ from pydantic_settings import (
 
 from .errors import ConfigError, Fault
 from .layer import ENV_PREFIX, KeyPath, Layer, leaves, nearest
-from .schema import Config
+from .schema import Config, OptionFaults
 
 __all__ = ["load_config"]
 
@@ -105,10 +105,21 @@ def _faults(error: ValidationError, layers: Sequence[Layer]) -> list[Fault]:
     found: dict[tuple[KeyPath, str], Fault] = {}
     for detail in error.errors(include_url=False):
         key = tuple(str(part) for part in detail["loc"])
+        reason = detail.get("ctx", {}).get("error")
+        if isinstance(reason, OptionFaults):
+            for sentence in reason.sentences:
+                found[(*key, sentence), ""] = _option_fault(key, sentence, layers)
+            continue
         code = _code(detail["type"])
         fault = _fault(code, key, detail, layers)
         found.setdefault((_option(key), code), fault)
     return list(found.values())
+
+
+def _option_fault(key: KeyPath, sentence: str, layers: Sequence[Layer]) -> Fault:
+    option = sentence.split(maxsplit=1)[0]
+    where = _name((*key, *option.split(".")), layers)
+    return Fault("invalid_value", where, expected="", sentence=sentence)
 
 
 def _fault(

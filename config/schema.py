@@ -13,10 +13,12 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ..runtime.options import SupervisorOptions
 
 __all__ = [
     "ClusterConfig",
@@ -26,7 +28,10 @@ __all__ = [
     "LogLevel",
     "Loop",
     "NodeConfig",
+    "OptionFaults",
 ]
+
+Options = TypeVar("Options", bound="SelfChecking")
 
 SHARDS_MAX = 4096
 """Above this the shard table no longer fits one message to a router."""
@@ -34,6 +39,28 @@ SHARDS_MAX = 4096
 Loop = Literal["auto", "asyncio", "uvloop", "trio"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
+
+
+class OptionFaults(ValueError):
+    """What a component's options say is wrong with themselves: all sentences."""
+
+    def __init__(self, sentences: tuple[str, ...]) -> None:
+        self.sentences = sentences
+        super().__init__("; ".join(sentences))
+
+
+class SelfChecking(Protocol):
+    """Options of a component: they know their own faults, one sentence each."""
+
+    def validate(self) -> tuple[str, ...]:
+        """Each sentence begins with the option it is about."""
+
+
+def _checked(options: Options) -> Options:
+    sentences = options.validate()
+    if sentences:
+        raise OptionFaults(sentences)
+    return options
 
 
 def _name(text: str) -> str:
@@ -122,3 +149,6 @@ class Config(BaseSettings):
     cluster: ClusterConfig
     node: NodeConfig
     log: LogConfig = LogConfig()
+    supervisor: Annotated[SupervisorOptions, AfterValidator(_checked)] = (
+        SupervisorOptions()
+    )

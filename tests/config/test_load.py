@@ -124,6 +124,27 @@ def test_a_table_that_is_a_value_is_one_fault(tmp_path: Path) -> None:
     assert str(fault) == f"log in {file}: expected a table, got 3"
 
 
+def test_options_of_a_component_report_their_own_faults_too(tmp_path: Path) -> None:
+    """What the runtime says of its options comes with the rest, at their places."""
+    file = write(
+        tmp_path,
+        "[supervisor]\nmatches_max = 0\n[supervisor.match]\nmailbox_bytes_max = 1\n",
+    )
+    faults = faults_of(
+        file, environ={"HOTSEAT_SUPERVISOR_ENDED_KEPT_S": "-1"}, flags=IDENTITY
+    )
+    assert {fault.where for fault in faults} == {
+        f"supervisor.matches_max in {file}",
+        f"supervisor.match in {file}",
+        "HOTSEAT_SUPERVISOR_ENDED_KEPT_S",
+        "cluster.id",
+        f"supervisor in {file}",
+    }
+    assert f"supervisor.matches_max in {file}: matches_max must be positive, not 0" in {
+        str(fault) for fault in faults
+    }
+
+
 def test_a_huge_value_is_shown_in_part(tmp_path: Path) -> None:
     """A fault stays readable whatever the value was."""
     (fault,) = faults_of(

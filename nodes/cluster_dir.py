@@ -1,0 +1,233 @@
+"""The folder of a local cluster: where everything of it lies, and who may read it.
+
+    DIR/                    0700
+      cluster.toml          the cluster's id and shards; options for its nodes
+      secret                0600: 32 random bytes in hex, the proof of membership
+      coordinator.db        membership, ownership, epochs
+      sockets/              0700: the nodes' doors for commands
+      logs/                 what the nodes and their parent write
+      run/                  one pid file for each process that runs
+
+A path to a socket is limited to about 100 bytes by the system. Where DIR is too long
+for that, `sockets` is a link to a short folder of its own in the temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from .exit_codes import ExitCode
+from .operator_error import OperatorError
+
+__all__ = ["SECRET_BYTES", "ClusterDir"]
+
+SECRET_BYTES = 32
+
+SOCKET_PATH_BYTES_MAX = 100
+"""sun_path holds 108 bytes on Linux and 104 on macOS, the closing zero included."""
+
+LONGEST_SOCKET_NAME = "n" * 32 + ".door"
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+
+CLUSTER_TOML = """\
+# Written by `hotseat up`. Options of the nodes may be added below: every one of
+# them is shown, with its default, in config/default.toml of the distribution.
+
+[cluster] # the identity of this cluster: never changes
+id = "{id}"
+shards = {shards}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDir:
+    """A cluster's folder, as it was found. Paths are absolute."""
+
+    path: Path
+    cluster: str
+    shards: int
+
+    @classmethod
+    def load(cls, path: Path) -> ClusterDir:
+        """Open an existing folder.
+
+        Raises:
+            OperatorError: no_cluster (nothing there), invalid_cluster_dir.
+        """
+        path = path.absolute()
+        file = path / "cluster.toml"
+        try:
+            table = tomllib.loads(file.read_text("utf-8")).get("cluster", {})
+            cluster, shards = table.get("id"), table.get("shards", 256)
+        except FileNotFoundError:
+            raise OperatorError(
+                "no_cluster",
+                f"there is no cluster in {path}",
+                hint=f"hotseat up --dir {path}",
+                exit_code=ExitCode.UNREACHABLE,
+            ) from None
+        except (OSError, ValueError, AttributeError) as error:
+            raise _invalid(f"{file} cannot be read: {error}") from error
+        if not isinstance(cluster, str) or not isinstance(shards, int):
+            raise _invalid(f"{file} does not say the cluster's id and shards")
+        return cls(path, cluster, shards)
+
+    @classmethod
+    def open(cls, path: Path, shards: int | None = None) -> ClusterDir:
+        """Open the folder, or create a new cluster in it; an identity is kept.
+
+        `shards` is for a new cluster (default 16); for an old one it must agree.
+
+        Raises:
+            OperatorError: shards_differ, invalid_cluster_dir.
+        """
+        path = path.absolute()
+        try:
+            path.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            for name in ("logs", "run"):
+                (path / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
+            if not (path / "cluster.toml").exists():
+                path.chmod(PRIVATE_FOLDER)
+                _create(path, shards or 16)
+            found = cls.load(path)
+            found._make_sockets_folder()
+        except OSError as error:
+            raise _invalid(f"{path} cannot be set up: {error}") from error
+        if shards is not None and shards != found.shards:
+            raise OperatorError(
+                "shards_differ",
+                f"the cluster in {path} has {found.shards} shards, not {shards}: "
+                "their number is fixed when a cluster is created",
+                hint="leave --shards out, or start another cluster with another --dir",
+                exit_code=ExitCode.USAGE,
+            )
+        return found
+
+    @property
+    def config_path(self) -> Path:
+        return self.path / "cluster.toml"
+
+    @property
+    def secret_path(self) -> Path:
+        return self.path / "secret"
+
+    @property
+    def coordinator_path(self) -> Path:
+        return self.path / "coordinator.db"
+
+    @property
+    def sockets_path(self) -> Path:
+        """The folder of the sockets themselves, through the link if there is one."""
+        path = self.path / "sockets"
+        return path.readlink() if path.is_symlink() else path
+
+    def door(self, node: str) -> str:
+        """Where a node of this cluster listens for commands."""
+        return f"ipc://{self.sockets_path / node}.door"
+
+    def log_path(self, name: str) -> Path:
+        return self.path / "logs" / f"{name}.log"
+
+    def pid_path(self, name: str) -> Path:
+        return self.path / "run" / f"{name}.pid"
+
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes that run, or ran last, in natural order."""
+        names = (path.stem for path in (self.path / "run").glob("*.pid"))
+        return tuple(sorted((n for n in names if n != "up"), key=_natural))
+
+    def secret(self) -> bytes:
+        """Read the cluster's secret.
+
+        Raises:
+            OperatorError: no_secret, secret_exposed (others may read it).
+        """
+        path = self.secret_path
+        try:
+            mode = path.stat()
+            text = path.read_text("ascii")
+            secret = bytes.fromhex(text)
+        except (OSError, ValueError) as error:
+            raise OperatorError(
+                "no_secret",
+                f"the cluster's secret {path} cannot be read: {error}",
+                exit_code=ExitCode.USAGE,
+            ) from error
+        if stat.S_IMODE(mode.st_mode) & 0o077 or mode.st_uid not in (0, os.geteuid()):
+            raise OperatorError(
+                "secret_exposed",
+                f"others may read the cluster's secret {path}",
+                hint=f"chmod 600 {path}, and make a new one if somebody may have",
+                exit_code=ExitCode.USAGE,
+            )
+        if len(secret) != SECRET_BYTES:
+            raise OperatorError(
+                "no_secret",
+                f"the cluster's secret {path} has {len(secret)} bytes, not 32",
+                exit_code=ExitCode.USAGE,
+            )
+        return secret
+
+    def remove_sockets(self) -> None:
+        """Tidy up after the last node: no socket and no folder outside is left."""
+        folder = self.sockets_path
+        if (self.path / "sockets").is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+            (self.path / "sockets").unlink()
+        elif folder.is_dir():
+            for socket in folder.glob("*.door"):
+                socket.unlink(missing_ok=True)
+
+    def _make_sockets_folder(self) -> None:
+        path = self.path / "sockets"
+        if path.is_symlink() and not _is_private(path.readlink()):
+            path.unlink()  # the temporary folder was emptied, or is not ours
+        if path.is_symlink():
+            return
+        if len(os.fsencode(path / LONGEST_SOCKET_NAME)) > SOCKET_PATH_BYTES_MAX:
+            if path.is_dir():
+                path.rmdir()
+            path.symlink_to(tempfile.mkdtemp(prefix="hotseat-"))
+        else:
+            path.mkdir(PRIVATE_FOLDER, exist_ok=True)
+            path.chmod(PRIVATE_FOLDER)
+
+
+def _create(path: Path, shards: int) -> None:
+    """Write the secret first: where cluster.toml is, the cluster is whole."""
+    secret = path / "secret"
+    if not secret.exists():
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(os.open(secret, flags, PRIVATE_FILE), "w") as file:
+            file.write(secrets.token_hex(SECRET_BYTES))
+    draft = path / "cluster.toml.new"
+    draft.write_text(CLUSTER_TOML.format(id=secrets.token_hex(6), shards=shards))
+    draft.replace(path / "cluster.toml")
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        mode = folder.lstat()
+    except OSError:
+        return False
+    private = stat.S_IMODE(mode.st_mode) == PRIVATE_FOLDER
+    return stat.S_ISDIR(mode.st_mode) and private and mode.st_uid == os.geteuid()
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """n2 before n10."""
+    match = re.fullmatch(r"(.*?)(\d*)", name)
+    assert match is not None
+    return match[1], int(match[2] or 0)
+
+
+def _invalid(message: str) -> OperatorError:
+    return OperatorError("invalid_cluster_dir", message, exit_code=ExitCode.USAGE)

@@ -1,0 +1,116 @@
+"""Structured logging: a closed list of events, and where their lines go.
+
+Every line has an event of `EVENTS`, a level, a time, and the names bound at the
+process's start (cluster, node). Lines are JSON in a file or a pipe, and made for
+people on a terminal. No action of a match is logged above debug: a line costs more
+than a move.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TextIO
+
+import structlog
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+__all__ = ["EVENTS", "get_logger", "structured_logging"]
+
+EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        # the local cluster's parent
+        "cluster_ready": "Every node of the local cluster is ready.",
+        "cluster_stopped": "The local cluster has stopped.",
+        "child_started": "The parent started a node process.",
+        "child_ready": "A node process answered that it owns its shards.",
+        "child_exited": "A node process ended without being told to.",
+        "child_killed": "A node process did not stop in time and was killed.",
+        # a node's life
+        "node_starting": "A node process reads its configuration and opens its doors.",
+        "node_ready": "The node owns every shard that is meant for it.",
+        "node_stopping": "The node was told to stop and finishes what it has.",
+        "node_stopped": "The node has stopped.",
+        "parent_gone": "The process that started this node is gone: it stops.",
+        "game_broken": "An installed game cannot be hosted and was left out.",
+    }
+)
+"""Every event that is ever logged, with a sentence for who reads it."""
+
+
+@contextmanager
+def structured_logging(
+    *,
+    level: str = "info",
+    format: str = "auto",
+    file: Path | None = None,
+    bound: Mapping[str, str] | None = None,
+) -> Iterator[None]:
+    """Set structlog up for this process; `bound` stands on every line.
+
+    `format` is auto (console on a terminal, else JSON lines), json or console;
+    `file` is appended to, stderr is used without one.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    with ExitStack() as stack:
+        stream: TextIO = sys.stderr
+        if file is not None:
+            opened = file.open("a", encoding="utf-8", buffering=1)
+            stream = stack.enter_context(opened)
+        console = format == "console" or (format == "auto" and stream.isatty())
+        structlog.configure(
+            processors=[
+                structlog.contextvars.merge_contextvars,
+                _binder(bound or {}),
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                _mark_unlisted,
+                *_renderer(console, stream.isatty()),
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(
+                logging.getLevelNamesMapping()[level.upper()]
+            ),
+            logger_factory=structlog.PrintLoggerFactory(stream),
+            cache_logger_on_first_use=False,
+        )
+        stack.callback(structlog.reset_defaults)
+        yield
+
+
+def get_logger() -> structlog.typing.FilteringBoundLogger:
+    """The process's logger; what was bound at its start stands on each line."""
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+    return logger
+
+
+def _renderer(console: bool, colors: bool) -> list[Processor]:
+    if console:
+        return [structlog.dev.ConsoleRenderer(colors=colors)]
+    return [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(default=repr, ensure_ascii=False),
+    ]
+
+
+def _binder(bound: Mapping[str, str]) -> Processor:
+    """Puts the process's own names on a line, also from threads; the line's win."""
+
+    def bind(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+        return {**bound, **line}
+
+    return bind
+
+
+def _mark_unlisted(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+    """A line whose event is not of the list is kept, and says so."""
+    if line.get("event") not in EVENTS:
+        line["unlisted"] = True
+    return line

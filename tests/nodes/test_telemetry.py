@@ -1,0 +1,99 @@
+"""Logging: lines a machine can read, with what was bound, from a closed list."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from hotseat import nodes, runtime
+from hotseat.nodes.telemetry import EVENTS, get_logger, structured_logging
+
+LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
+
+
+def test_a_file_gets_one_json_object_per_line(tmp_path: Path) -> None:
+    """Lines have event, level, time, what was bound and what was said."""
+    file = tmp_path / "node.log"
+    with structured_logging(file=file, bound={"cluster": "c1", "node": "n1"}):
+        get_logger().info("node_ready", shards=16)
+        get_logger().warning("game_broken", game="x", node="n2")
+    first, second = [json.loads(line) for line in file.read_text().splitlines()]
+    assert first.pop("timestamp").endswith("Z")
+    assert first == {
+        "event": "node_ready",
+        "level": "info",
+        "cluster": "c1",
+        "node": "n1",
+        "shards": 16,
+    }
+    assert second["node"] == "n2"
+
+
+def test_lines_below_the_level_are_not_made(tmp_path: Path) -> None:
+    """The level is a floor."""
+    file = tmp_path / "node.log"
+    with structured_logging(level="warning", file=file):
+        get_logger().info("node_ready")
+    assert file.read_text() == ""
+
+
+def test_a_pipe_gets_json_and_console_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """auto is JSON where no person reads."""
+    with structured_logging():
+        get_logger().info("node_ready")
+    assert json.loads(capsys.readouterr().err)["event"] == "node_ready"
+    with structured_logging(format="console"):
+        get_logger().info("node_ready")
+    line = capsys.readouterr().err
+    assert "node_ready" in line
+    assert not line.startswith("{")
+
+
+def test_an_exception_is_written_with_its_traceback(tmp_path: Path) -> None:
+    """What an operator needs to find a fault is on the line."""
+    file = tmp_path / "node.log"
+    with structured_logging(file=file):
+        try:
+            raise ValueError("odd")
+        except ValueError:
+            get_logger().exception("game_broken")
+    assert "ValueError: odd" in json.loads(file.read_text())["exception"]
+
+
+def test_an_event_outside_the_list_is_kept_and_marked(tmp_path: Path) -> None:
+    """A line is never lost for its name."""
+    file = tmp_path / "node.log"
+    with structured_logging(file=file):
+        get_logger().info("no such event")
+    assert json.loads(file.read_text())["unlisted"] is True
+
+
+def test_every_event_in_the_code_is_of_the_list_and_none_is_dead() -> None:
+    """`EVENTS` is closed: what is logged and what is listed are the same."""
+    assert set(EVENTS) == _logged_events()
+
+
+def _logged_events() -> set[str]:
+    found: set[str] = set()
+    for package in (runtime, nodes):
+        for file in Path(package.__path__[0]).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                found |= _event_of(node)
+    return found
+
+
+def _event_of(node: ast.AST) -> set[str]:
+    """The event of a call such as `log.info("node_ready")`, on a name with 'log'."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return set()
+    owner = ast.unparse(node.func.value)
+    if node.func.attr not in LEVELS or "log" not in owner.lower() or not node.args:
+        return set()
+    event = node.args[0]
+    assert isinstance(event, ast.Constant), f"{owner}: the event must be a literal"
+    return {str(event.value)}
