@@ -1,0 +1,263 @@
+"""A match, a seat and a spectator's place, as a client holds them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from ..engine.record import Record, record_from_json
+from ..runtime import frame as wire
+from ..runtime.codec import pack, unpack
+from ..runtime.errors import CodecError
+from .client_effect import Watch
+from .client_outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
+from .client_view import View, ViewSlot
+
+if TYPE_CHECKING:
+    from .client_shell import Client
+
+__all__ = ["RemoteMatch", "Seat", "Spectator"]
+
+
+class RemoteMatch:
+    """A match somewhere in the cluster: where to sit down, watch, or read the log.
+
+    `epoch` names the life of the match: it goes with every message, so that no
+    node takes another match of the same id for this one.
+    """
+
+    def __init__(self, client: Client, created: wire.Created) -> None:
+        self._client = client
+        self.id = created.match
+        self.epoch = created.epoch
+        self.game = created.game
+        self.version = created.version
+        self.seats = created.seats
+
+    def __repr__(self) -> str:
+        return f"<RemoteMatch {self.id} of {self.game!r} in epoch {self.epoch}>"
+
+    async def take(
+        self,
+        seat: str,
+        resume: str | None = None,
+        *,
+        fresh: bool = False,
+        timeout_s: float | None = None,
+    ) -> Seat | Refusal:
+        """Sit down at a seat, or take it back with the token of `Seat.resume`.
+
+        `fresh` begins a new session at a seat that is taken back. The token is
+        drawn here, so that a repeat after a lost answer takes the seat only once.
+
+        Raises:
+            OutcomeUnknown: No answer in time. Its `key` is the token to try again.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        token = resume or secrets.token_urlsafe(24)
+        frame = wire.TakeSeat(0, self.id, self.epoch, seat, token, fresh)
+        answer = await self._client._write(frame, self.id, timeout_s, token)
+        if isinstance(answer, Refusal):
+            return answer
+        assert isinstance(answer, wire.Seated), f"{answer!r} answers a TakeSeat"
+        return Seat(self._client, self, answer)
+
+    def watch(self) -> Spectator:
+        """Watch as a spectator."""
+        return Spectator(self._client, self)
+
+    async def log(self, *, timeout_s: float | None = None) -> list[Record] | Refusal:
+        """All records of a match that has ended.
+
+        Raises:
+            NoAnswer: No answer in time.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        records: list[Record] = []
+        first: int | None = 0
+        while first is not None:
+            frame = wire.FetchLog(0, self.id, self.epoch, first)
+            page = await self._client._read(frame, self.id, timeout_s)
+            if isinstance(page, Refusal):
+                return page
+            assert isinstance(page, wire.LogPage), f"{page!r} answers a FetchLog"
+            records += [record_from_json(record) for record in unpack(page.records)]
+            first = page.next
+        return records
+
+
+class Spectator:
+    """A place from which a match is seen: seat "" sees the public view."""
+
+    def __init__(
+        self, client: Client, match: RemoteMatch, seat: str = "", session: int = 0
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._watch: Watch | None = None
+        self._slot = ViewSlot()
+        self._legal = False
+        self.match = match
+        self.seat = seat
+
+    @property
+    def view(self) -> View | None:
+        """The last view seen; None before the first."""
+        return self._slot.view
+
+    async def views(self, *, legal: bool = False) -> AsyncIterator[View]:
+        """Each newer view as it comes, beginning with the one now; newest wins.
+
+        Ends after the view in which the match has ended. `legal` asks for the
+        seat's legal actions too. Lost links are made good here, unseen.
+
+        Raises:
+            WatchEnded: A node refuses to send more, see its `refusal`.
+        """
+        watch = self._watched(legal)
+        if isinstance(watch, Refusal):
+            raise WatchEnded(watch)
+        read = 0
+        while True:
+            slot = watch.slot
+            if slot.edition != read:
+                read = slot.edition
+                view = slot.view
+                assert view is not None
+                yield view
+                if view.ended:
+                    return
+            elif watch.refusal is not None:
+                raise WatchEnded(watch.refusal)
+            else:
+                await self._client._news(watch)
+
+    async def resync(
+        self, *, legal: bool = False, timeout_s: float | None = None
+    ) -> View | Refusal:
+        """Ask for the current view, and wait for it.
+
+        Raises:
+            NoAnswer: No answer in time.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        watch = self._watched(legal)
+        if isinstance(watch, Refusal):
+            return watch
+        match = self.match
+        frame = wire.Sync(
+            0, match.id, match.epoch, self.seat, self._session, self._legal
+        )
+        answer = await self._client._read(frame, match.id, timeout_s)
+        if isinstance(answer, Refusal):
+            return answer
+        assert isinstance(answer, wire.ViewUpdate), f"{answer!r} answers a Sync"
+        view = watch.slot.view
+        assert view is not None, "the answer to a Sync is a view"
+        return view
+
+    def close(self) -> None:
+        """Receive no more views; `view` stays. Idempotent."""
+        if self._watch is not None:
+            self._client._unwatch(self._watch)
+            self._watch = None
+
+    def _watched(self, legal: bool) -> Watch | Refusal:
+        watch = self._watch
+        if watch is not None and legal <= self._legal and watch.refusal is None:
+            return watch
+        self._legal |= legal
+        match = self.match
+        wanted = Watch(
+            match.id, match.epoch, self.seat, self._session, self._legal, self._slot
+        )
+        found = self._client._watch(wanted)
+        if isinstance(found, Watch):
+            self.close()
+            self._watch, self._slot = found, found.slot
+        return found
+
+
+class Seat(Spectator):
+    """A seat that this client holds.
+
+    `resume` is a secret: with it the seat is taken back later. Actions are numbered
+    from 1 per session; the number is the idempotency key.
+    """
+
+    def __init__(self, client: Client, match: RemoteMatch, seated: wire.Seated) -> None:
+        super().__init__(client, match, seated.seat, seated.session)
+        self.session = seated.session
+        self.resume = seated.resume
+        self._next_action = seated.next_action
+        # Invariant: at most options.unknown_max entries, oldest first.
+        self._unknown: dict[int, wire.Dispatch] = {}
+
+    def __repr__(self) -> str:
+        return f"<Seat {self.seat!r} of {self.match.id}, session {self.session}>"
+
+    async def dispatch(
+        self,
+        event: str,
+        payload: Any = None,
+        *,
+        base_revision: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Accepted | Refusal:
+        """Act. Returns once the action is committed, or refused.
+
+        With `base_revision` it is refused as stale if the match has moved on.
+
+        Raises:
+            OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        try:
+            packed = pack(payload)
+        except CodecError as error:
+            return self._client._refuse_here(error)
+        action = self._next_action
+        self._next_action += 1
+        frame = wire.Dispatch(
+            0,
+            self.match.id,
+            self.match.epoch,
+            self.seat,
+            self.session,
+            action,
+            event,
+            packed,
+            base_revision,
+        )
+        return await self._act(frame, timeout_s)
+
+    async def ask_again(
+        self, key: int, *, timeout_s: float | None = None
+    ) -> Accepted | Refusal:
+        """Send an action of unknown outcome again, under the same key.
+
+        Raises:
+            KeyError: That key has a known outcome, or is too old to be remembered.
+            OutcomeUnknown: No answer in time, again.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        return await self._act(self._unknown[key], timeout_s)
+
+    async def _act(
+        self, frame: wire.Dispatch, timeout_s: float | None
+    ) -> Accepted | Refusal:
+        try:
+            answer = await self._client._write(
+                frame, self.match.id, timeout_s, frame.action
+            )
+        except OutcomeUnknown:
+            self._unknown[frame.action] = frame
+            while len(self._unknown) > self._client.options.unknown_max:
+                del self._unknown[next(iter(self._unknown))]
+            raise
+        self._unknown.pop(frame.action, None)
+        if isinstance(answer, Refusal):
+            return answer
+        assert isinstance(answer, wire.Accepted), f"{answer!r} answers a Dispatch"
+        return Accepted(frame.action, answer.revision, answer.index)
