@@ -1,1 +1,78 @@
-"""."""
+"""The engine: a game as a value, and a match as a pure function of its events.
+
+Start with `define_game` and `create_session`. Hosts use `compile_game` and the record
+functions under it; what is not named here is internal.
+"""
+
+from .config_schema import ConfigField as ConfigField
+from .config_schema import config_field as config_field
+from .context import EventInput as EventInput
+from .context import ResolverContext as ResolverContext
+from .context import SetupContext as SetupContext
+from .context import StateContext as StateContext
+from .definition import Event as Event
+from .definition import Game as Game
+from .definition import Profile as Profile
+from .definition import Rejected as Rejected
+from .definition import State as State
+from .definition import Transition as Transition
+from .definition import Views as Views
+from .definition import define_game as define_game
+from .definition import enqueue as enqueue
+from .definition import event as event
+from .definition import profile as profile
+from .definition import reject as reject
+from .definition import state as state
+from .definition import timeout as timeout
+from .definition import transition as transition
+from .definition import views as views
+from .digest import canonical_bytes as canonical_bytes
+from .digest import state_digest as state_digest
+from .errors import DefinitionError as DefinitionError
+from .errors import DigestMismatchError as DigestMismatchError
+from .errors import EngineError as EngineError
+from .errors import FrozenError as FrozenError
+from .errors import InvalidGameError as InvalidGameError
+from .errors import InvalidJsonValueError as InvalidJsonValueError
+from .errors import InvalidMatchError as InvalidMatchError
+from .errors import RecordError as RecordError
+from .errors import ReplayError as ReplayError
+from .errors import RngError as RngError
+from .errors import SnapshotError as SnapshotError
+from .errors import TooDeepError as TooDeepError
+from .errors import ViewError as ViewError
+from .frozen import FDict as FDict
+from .frozen import FList as FList
+from .frozen import freeze as freeze
+from .frozen import thaw as thaw
+from .graph import compile_graph as compile_graph
+from .jsonvalue import Json as Json
+from .machine import Machine as Machine
+from .machine import compile_game as compile_game
+from .playback import replay as replay
+from .record import Record as Record
+from .record import RecordKind as RecordKind
+from .record import record_from_json as record_from_json
+from .record import record_to_json as record_to_json
+from .record import seal_record as seal_record
+from .redact import redact_step as redact_step
+from .refusal import REFUSALS as REFUSALS
+from .refusal import Fault as Fault
+from .refusal import Refusal as Refusal
+from .rng import Rng as Rng
+from .session import Session as Session
+from .session import create_session as create_session
+from .session import session_from_snapshot as session_from_snapshot
+from .snapshot import Snapshot as Snapshot
+from .snapshot import snapshot_from_json as snapshot_from_json
+from .snapshot import snapshot_to_json as snapshot_to_json
+from .step import Batch as Batch
+from .step import Step as Step
+from .turn import Turn as Turn
+from .turn import active_round_robin as active_round_robin
+from .turn import current_player as current_player
+from .turn import turn_of as turn_of
+from .validate import Diagnostic as Diagnostic
+from .validate import Report as Report
+from .validate import hostable as hostable
+from .validate import validate as validate

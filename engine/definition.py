@@ -24,7 +24,7 @@ from .jsonvalue import Json
 if TYPE_CHECKING:
     from .config_schema import ConfigField
     from .context import ResolverContext, SetupContext, StateContext
-    from .record import Record
+    from .step import Step
 
 __all__ = [
     "Event",
@@ -48,7 +48,7 @@ __all__ = [
 Derivation: TypeAlias = "Callable[[StateContext], Json]"
 Resolver: TypeAlias = "Callable[[ResolverContext], object]"
 LegalActions: TypeAlias = "Callable[[StateContext, str], Iterable[tuple[str, Json]]]"
-Redaction: TypeAlias = "Callable[[Record, str | None], Json]"
+Redaction: TypeAlias = "Callable[[Step, str | None], Json]"
 PlayerView: TypeAlias = "Callable[[StateContext, str], Json]"
 
 
@@ -95,7 +95,7 @@ class Event:
 class State:
     """A node of the game graph. Each part is a constant or a function."""
 
-    active_players: Json | Derivation = ()
+    active_players: Json | Derivation = None
     label: Json | Derivation = None
     control: Json | Derivation = None
     metadata: Json | Derivation = ()
@@ -131,7 +131,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Views:
-    """What a spectator and what a seat may see. Without `player`, seats see `public`."""
+    """What a spectator and a seat may see. Without `player`, seats see `public`."""
 
     public: Derivation | None = None
     player: PlayerView | None = None
@@ -139,7 +139,7 @@ class Views:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """What a player keeps between matches: the default, and how to read a stored one."""
+    """What a player keeps between matches; `parse` reads a stored one."""
 
     default: Json
     schema_version: str | int | None = None
@@ -220,7 +220,7 @@ def event(payload: Any = None, *, public: bool = False) -> Event:
 
 def state(
     *,
-    active_players: Sequence[str] | Derivation = (),
+    active_players: Sequence[str] | Derivation | None = None,
     label: str | Derivation | None = None,
     control: Json | Derivation = None,
     metadata: Sequence[Json] | Derivation = (),
@@ -230,6 +230,7 @@ def state(
 ) -> State:
     """Declare a state. Only the leaf's own derivations count, never a parent's.
 
+    A leaf must declare `active_players`, if only `[]`; a parent need not.
     `deadline` is an instant in milliseconds, on the clock of `ctx.now`.
 
     Raises:
@@ -302,9 +303,7 @@ def enqueue(kind: str, payload: Json = None) -> dict[str, Json]:
     return {"kind": kind, "payload": payload}
 
 
-def _pool(
-    max_players: int | None, player_ids: Sequence[str] | None
-) -> tuple[str, ...]:
+def _pool(max_players: int | None, player_ids: Sequence[str] | None) -> tuple[str, ...]:
     if (max_players is None) == (player_ids is None):
         raise DefinitionError(
             "declare exactly one of max_players (a number) and player_ids (names)"

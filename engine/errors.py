@@ -13,7 +13,8 @@ is a mistake in a definition, in the input of a match, or in the use of this lib
     ├── RngError                 a bad argument to ctx.rng (also a ValueError)
     ├── ProfileDeltaError        a profile delta does not apply (also a ValueError)
     ├── ViewError                a view failed; carries the fault for the operator
-    ├── SnapshotError            a snapshot does not belong to this game
+    ├── SnapshotError            a snapshot is malformed or of another game
+    ├── RecordError              what was read is not a record of a log
     └── ReplayError              a log does not play back
         └── DigestMismatchError  a log plays back to something else
 """
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidJsonValueError",
     "InvalidMatchError",
     "ProfileDeltaError",
+    "RecordError",
     "ReplayError",
     "RngError",
     "SnapshotError",
@@ -133,6 +135,12 @@ class SnapshotError(EngineError):
     code = "invalid_snapshot"
 
 
+class RecordError(EngineError):
+    """What was read is not a record; the message says where."""
+
+    code = "invalid_record"
+
+
 class ReplayError(EngineError):
     """The record at `index` cannot be played back."""
 
@@ -150,6 +158,4 @@ class DigestMismatchError(ReplayError):
 
     def __init__(self, index: int, field: str) -> None:
         self.field = field
-        super().__init__(
-            index, f"record {index} differs from its log in its {field}"
-        )
+        super().__init__(index, f"record {index} differs from its log in its {field}")

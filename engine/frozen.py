@@ -3,7 +3,7 @@
 Why subclasses: every read and every encoder (json, msgpack, msgspec) works on them at
 native speed, and `isinstance(x, dict)` holds. Only the methods that change raise, and
 say what to write instead. Operators and methods that make a new value (`{**g}`,
-`g | {...}`, `[*xs, x]`, `xs[1:]`, `.copy()`) give plain dicts and lists, free to change.
+`g | {...}`, `[*xs, x]`, `xs[1:]`, `.copy()`) give plain dicts and lists.
 
 Rules:
 - `freeze` copies every plain container and keeps every frozen one as the same object.
@@ -44,7 +44,7 @@ class FDict(dict[str, Any]):
     __init__ = _refuse_dict
     __setitem__ = _refuse_dict
     __delitem__ = _refuse_dict
-    __ior__ = _refuse_dict  # type: ignore[assignment]
+    __ior__ = _refuse_dict
     __setattr__ = _refuse_dict
     __delattr__ = _refuse_dict
     clear = _refuse_dict
@@ -157,13 +157,15 @@ def _freeze(value: object, room: int) -> Json:
 def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
     if room == 0:
         raise _too_deep()
-    frozen = _new_dict(FDict)
-    for key in value:
-        if type(key) is not str or not key.isascii():
-            value = _with_checked_keys(value)
-            break
+    frozen: FDict = _new_dict(FDict)
     _fill_dict(frozen, value)
-    changed, height = _frozen_children(value.items(), room)
+    for key in frozen:
+        if type(key) is not str or not key.isascii():
+            checked = _with_checked_keys(frozen)
+            frozen = _new_dict(FDict)
+            _fill_dict(frozen, checked)
+            break
+    changed, height = _frozen_children(frozen.items(), room)
     for name, child in changed:
         _put_dict(frozen, name, child)
     _set_dict_height(frozen, height + 1)
@@ -173,9 +175,9 @@ def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
 def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
     if room == 0:
         raise _too_deep()
-    frozen = _new_list(FList)
+    frozen: FList = _new_list(FList)
     _fill_list(frozen, value)
-    changed, height = _frozen_children(enumerate(value), room)
+    changed, height = _frozen_children(enumerate(frozen), room)
     for index, child in changed:
         _put_list(frozen, index, child)
     _set_list_height(frozen, height + 1)

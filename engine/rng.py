@@ -56,7 +56,8 @@ class Rng(msgspec.Struct):
         Raises:
             RngError: `below` is not a positive integer.
         """
-        return int(self.next() * _positive(below, "the bound of int_"))
+        below = _positive(below, "the bound of int_")
+        return int(self.next() * below)
 
     def bool_(self, probability: float = 0.5) -> bool:
         """True with the given probability.

@@ -1,0 +1,81 @@
+"""What author code sees: read-only values made for one call.
+
+G and the match are frozen; `rng` alone changes, and belongs to the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from .frozen import FDict
+from .jsonvalue import Json
+from .rng import Rng
+from .snapshot import Derived, Position
+from .turn import Turn, turn_of
+
+__all__ = ["EventInput", "ResolverContext", "SetupContext", "StateContext"]
+
+
+class SetupContext(msgspec.Struct, frozen=True):
+    """For `setup`. Profiles, read by the game's `parse`, are in `match`."""
+
+    match: FDict
+    now: int | float
+    seed: str
+
+    @property
+    def profiles(self) -> Mapping[str, Json]:
+        """The profiles of the players, by seat; empty when there are none."""
+        profiles: Mapping[str, Json] = self.match.get("profiles") or {}
+        return profiles
+
+
+class StateContext(msgspec.Struct, frozen=True):
+    """For derivations, where `derived` is still empty, and for views."""
+
+    G: Json
+    position: Position
+    derived: Derived
+    match: FDict
+    now: int | float
+
+    @property
+    def turn(self) -> Turn:
+        """The turn read as a round robin over the players."""
+        return turn_of(self.match["players"], self.position.turn)
+
+
+class EventInput(msgspec.Struct, frozen=True):
+    """The event a resolver answers.
+
+    `payload` is of the declared type when the event declares one, else JSON.
+    """
+
+    kind: str
+    payload: Any
+
+
+class ResolverContext(msgspec.Struct, frozen=True):
+    """For resolvers.
+
+    `player_id` is who acted, in the internal events after the action too; None in a
+    timeout and what follows it.
+    """
+
+    G: Json
+    position: Position
+    derived: Derived
+    match: FDict
+    now: int | float
+    event: EventInput
+    player_id: str | None
+    action_id: str
+    rng: Rng
+
+    @property
+    def turn(self) -> Turn:
+        """The turn read as a round robin over the players."""
+        return turn_of(self.match["players"], self.position.turn)

@@ -1,0 +1,103 @@
+"""What of a step a seat or a spectator may see, beside its view.
+
+By default: who did what when, which transition was taken, and where that led. Not: a
+payload of someone else's, unless the event is declared public; the words of
+evaluations; draws of the rng, which would tell the next ones; other seats' profiles;
+control, selectors and metadata. A game that wants it otherwise declares `redact`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .definition import Game
+from .errors import ViewError
+from .frozen import freeze
+from .jsonvalue import Json
+from .refusal import REFUSALS, fault_from
+from .step import Evaluation, EventRecord, Step, TransitionRecord
+
+__all__ = ["redact_step"]
+
+
+def redact_step(game: Game, step: Step, seat: str | None) -> Json:
+    """A step as `seat` may see it, frozen; `None` is a spectator.
+
+    A hidden payload is left out, so it differs from a payload of null.
+
+    Raises:
+        ViewError: the game's own `redact` raised or gave what is not JSON.
+    """
+    if game.redact is not None:
+        try:
+            return freeze(game.redact(step, seat), label="the redacted step")
+        except Exception as error:
+            fault = fault_from(error, event=step.event.event, label="redact")
+            raise ViewError(REFUSALS["view_error"], fault) from error
+    snapshot = step.snapshot
+    return freeze(
+        {
+            "kind": step.kind,
+            "event": _event(game, step.event, seat),
+            "transition": _transition(game, step.transition, seat),
+            "revision": snapshot.revision,
+            "position": {
+                "name": snapshot.position.name,
+                "path": snapshot.position.path,
+                "turn": snapshot.position.turn,
+            },
+            "active_players": snapshot.derived.active_players,
+            "result": snapshot.meta.result,
+        }
+    )
+
+
+def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "action_id": event.action_id,
+        "at": event.at,
+        "event": event.event,
+        "player_id": event.player_id,
+        "turn": event.turn,
+        "type": event.type,
+    }
+    own = seat is not None and event.player_id == seat
+    if own or _is_public(game, event.event):
+        shown["payload"] = event.payload
+    return shown
+
+
+def _transition(
+    game: Game, taken: TransitionRecord, seat: str | None
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "event": taken.event,
+        "source": taken.source,
+        "target": taken.target,
+        "matched_from": taken.matched_from,
+        "resolver": taken.resolver,
+        "turn": taken.turn,
+        "evaluations": [_evaluation(evaluation) for evaluation in taken.evaluations],
+        "enqueued": [
+            {"kind": entry.kind, "payload": entry.payload}
+            if _is_public(game, entry.kind)
+            else {"kind": entry.kind}
+            for entry in taken.enqueued
+        ],
+    }
+    if taken.profile is not None and seat is not None and seat in taken.profile:
+        shown["profile"] = {seat: taken.profile[seat]}
+    return shown
+
+
+def _evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "source": evaluation.source,
+        "target": evaluation.target,
+        "outcome": evaluation.outcome,
+    }
+
+
+def _is_public(game: Game, event: str) -> bool:
+    declared = game.events.get(event)
+    return declared is not None and declared.public

@@ -1,0 +1,250 @@
+"""One match played in this process: a machine, a snapshot and a log.
+
+For tests, local play, replays and tools. A host keeps the machine and writes records
+itself; both go through the same functions, so their logs are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import overload
+
+from .definition import Game
+from .digest import NO_DIGEST
+from .frozen import FDict, freeze
+from .jsonvalue import Json
+from .machine import Machine, compile_game
+from .record import Record, RecordKind, seal_record
+from .refusal import Refusal
+from .snapshot import Snapshot
+from .step import Batch
+
+__all__ = [
+    "Log",
+    "Session",
+    "create_record",
+    "create_session",
+    "session_from_snapshot",
+]
+
+# The kinds of records that carry an action id.
+_NUMBERED = (RecordKind.ACTION, RecordKind.TIMEOUT)
+
+
+class Session:
+    """A match that is played here. Made by `create_session`."""
+
+    __slots__ = ("_events", "_log", "_records", "_snapshot", "machine")
+
+    def __init__(
+        self, machine: Machine, snapshot: Snapshot, records: Sequence[Record] = ()
+    ) -> None:
+        self.machine = machine
+        self._snapshot = snapshot
+        self._records = list(records)
+        self._log = Log(self._records)
+        # Numbers action ids. Without a log the revision serves: it grows faster.
+        self._events = sum(record.kind in _NUMBERED for record in records)
+        if not records:
+            self._events = snapshot.revision
+
+    def apply(
+        self, player_id: str, event: str, payload: object = None, *, now: int | float
+    ) -> Batch | Refusal:
+        """Answer a player's event. A refusal changes nothing.
+
+        Raises:
+            InvalidJsonValueError: `now` is not a finite number.
+        """
+        action_id = self._next_action_id()
+        answer = self.machine.apply(
+            self._snapshot, player_id, event, payload, now=now, action_id=action_id
+        )
+        if isinstance(answer, Batch):
+            made = answer.steps[0].event
+            given = {
+                "action_id": action_id,
+                "seat": player_id,
+                "event": event,
+                "payload": made.payload,
+            }
+            self._write(RecordKind.ACTION, made.at, freeze(given), answer)
+        return answer
+
+    def fire_timeout(self, now: int | float) -> Batch | Refusal | None:
+        """Take the transition of a deadline at or before `now`.
+
+        None when there is nothing to fire or no transition answers; a refusal when
+        the game fails.
+
+        Raises:
+            InvalidJsonValueError: `now` is not a finite number.
+        """
+        action_id = self._next_action_id()
+        answer = self.machine.fire_timeout(self._snapshot, now=now, action_id=action_id)
+        if isinstance(answer, Batch):
+            given = freeze({"action_id": action_id})
+            self._write(RecordKind.TIMEOUT, answer.steps[0].event.at, given, answer)
+        return answer
+
+    @property
+    def game(self) -> Game:
+        """The rules."""
+        return self.machine.game
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The match now."""
+        return self._snapshot
+
+    @property
+    def log(self) -> Sequence[Record]:
+        """The records so far: a read-only window that grows with the match."""
+        return self._log
+
+    @property
+    def revision(self) -> int:
+        """Steps so far."""
+        return self._snapshot.revision
+
+    @property
+    def result(self) -> Json:
+        """The result; None while the match goes on."""
+        return self._snapshot.meta.result
+
+    @property
+    def next_deadline(self) -> int | float | None:
+        """When the current state times out; None when it does not, or all is over."""
+        if self._snapshot.meta.result is not None:
+            return None
+        return self._snapshot.derived.control_meta.deadline
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of the last record; it stands for the whole log."""
+        return self._records[-1].digest if self._records else NO_DIGEST
+
+    def public_view(self) -> Json:
+        """What a spectator may see, frozen.
+
+        Raises:
+            ViewError: the view raised or is not JSON.
+        """
+        return self.machine.public_view(self._snapshot)
+
+    def player_view(self, player_id: str) -> Json:
+        """What a player may see, frozen.
+
+        Raises:
+            ViewError: the view raised or is not JSON.
+        """
+        return self.machine.player_view(self._snapshot, player_id)
+
+    def legal_actions(self, player_id: str) -> list[tuple[str, Json]]:
+        """What the game says a player may do now: events and their payloads.
+
+        Raises:
+            ViewError: the game's `legal_actions` raised or gave something else.
+        """
+        return self.machine.legal_actions(self._snapshot, player_id)
+
+    def _next_action_id(self) -> str:
+        return f"m_{self._events + 1}"
+
+    def _write(
+        self, kind: RecordKind, time_ms: int | float, given: FDict, batch: Batch
+    ) -> None:
+        record = seal_record(
+            self.digest,
+            index=len(self._records),
+            kind=kind,
+            time_ms=time_ms,
+            revision_after=batch.snapshot.revision,
+            input=given,
+            before=self._snapshot,
+            batch=batch,
+            snapshot=batch.snapshot,
+        )
+        self._records.append(record)
+        self._events += 1
+        self._snapshot = batch.snapshot
+
+
+def create_session(
+    game: Game, match: object, *, seed: str = "default", now: int | float = 0
+) -> Session:
+    """Start a match.
+
+    `match` is a mapping such as `{"players": ["0", "1"]}`. `now` is in milliseconds.
+
+    Raises:
+        InvalidMatchError: the players, the configuration or the seed are wrong.
+        InvalidGameError: the game does not pass validation; carries the report.
+        DefinitionError: the states do not form a tree.
+        InvalidJsonValueError: `now` is not a finite number.
+    """
+    machine = compile_game(game)
+    snapshot = machine.start(match, seed, now)
+    return Session(machine, snapshot, [create_record(game, match, snapshot)])
+
+
+def create_record(game: Game, match: object, first: Snapshot) -> Record:
+    """The record that a log begins with. `match` is what `first` was started from."""
+    given = {
+        "game": game.name,
+        "version": game.version,
+        "match": dict(match) if isinstance(match, Mapping) else match,
+        "seed": first.meta.seed,
+    }
+    return seal_record(
+        NO_DIGEST,
+        index=0,
+        kind=RecordKind.CREATE,
+        time_ms=first.meta.now,
+        revision_after=0,
+        input=freeze(given, label="match"),
+        before=None,
+        batch=None,
+        snapshot=first,
+    )
+
+
+def session_from_snapshot(
+    game: Game, snapshot: Snapshot, log: Sequence[Record] = ()
+) -> Session:
+    """Go on from a snapshot; what derives from it is derived anew.
+
+    With the match's log so far, the chain of records goes on too. Without it a new one
+    begins, which cannot be replayed from its start.
+
+    Raises:
+        SnapshotError: the snapshot does not stand in a leaf of this game.
+        InvalidGameError: the game does not pass validation; carries the report.
+        DefinitionError: the states do not form a tree, or a derivation fails.
+    """
+    machine = compile_game(game)
+    return Session(machine, machine.restore(snapshot), log)
+
+
+class Log(Sequence[Record]):
+    """The records of a session, read-only. Slices are tuples."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: list[Record]) -> None:
+        self._records = records
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, place: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(place, slice):
+            return tuple(self._records[place])
+        return self._records[place]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        return f"<Log of {len(self._records)} records>"

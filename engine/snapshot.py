@@ -1,0 +1,182 @@
+"""What a match is at a revision: G, position, what derives from them, and the rest.
+
+Snapshots are values: immutable, compared by what they hold, free to be shared between
+steps, views and threads. Two neighbours share every part that did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from .errors import InvalidJsonValueError, SnapshotError
+from .frozen import EMPTY_DICT, EMPTY_LIST, FDict, freeze, thaw
+from .jsonvalue import Json
+from .rng import RngState
+
+__all__ = [
+    "EMPTY_DERIVED",
+    "ControlMeta",
+    "Derived",
+    "Meta",
+    "Position",
+    "Snapshot",
+    "snapshot_from_json",
+    "snapshot_to_json",
+]
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Where the match stands in the graph. `path` leads from the root to the leaf."""
+
+    name: str
+    path: tuple[str, ...]
+    turn: int
+    """From 1."""
+
+
+class ControlMeta(msgspec.Struct, frozen=True):
+    """What the current leaf says about itself."""
+
+    deadline: int | float | None
+    """An instant in milliseconds, or None."""
+    label: str | None
+    metadata: Sequence[Json]
+    pending_targets: tuple[str, ...]
+    """States that a transition leads to from here, leaf before parents."""
+
+
+class Derived(msgspec.Struct, frozen=True):
+    """What follows from G and the position, recomputed at every step."""
+
+    active_players: Sequence[str]
+    control: Json
+    control_meta: ControlMeta
+    selectors: Mapping[str, Json]
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """What a match carries beside its game state."""
+
+    match: FDict
+    now: int | float
+    """The time of the last event, in milliseconds."""
+    result: Json
+    """Anything but None means that the match is over."""
+    rng: RngState
+    seed: str
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A match at a revision."""
+
+    G: Json
+    position: Position
+    derived: Derived
+    meta: Meta
+    revision: int
+    """Steps so far."""
+
+
+EMPTY_DERIVED: Final = Derived(
+    EMPTY_LIST, None, ControlMeta(None, None, EMPTY_LIST, ()), EMPTY_DICT
+)
+"""What `ctx.derived` holds while it is being derived."""
+
+
+def snapshot_to_json(snapshot: Snapshot) -> dict[str, Json]:
+    """A plain copy, free to change and to encode."""
+    meta, derived = snapshot.meta, snapshot.derived
+    return {
+        "G": thaw(snapshot.G),
+        "position": _position_to_json(snapshot.position),
+        "derived": {
+            "active_players": thaw(derived.active_players),
+            "control": thaw(derived.control),
+            "control_meta": {
+                "deadline": derived.control_meta.deadline,
+                "label": derived.control_meta.label,
+                "metadata": thaw(derived.control_meta.metadata),
+                "pending_targets": list(derived.control_meta.pending_targets),
+            },
+            "selectors": thaw(derived.selectors),
+        },
+        "meta": {
+            "match": thaw(meta.match),
+            "now": meta.now,
+            "result": thaw(meta.result),
+            "rng": msgspec.to_builtins(meta.rng),
+            "seed": meta.seed,
+        },
+        "revision": snapshot.revision,
+    }
+
+
+def snapshot_from_json(value: object) -> Snapshot:
+    """Read what `snapshot_to_json` wrote.
+
+    Raises:
+        SnapshotError: it is not a snapshot; the message says where.
+    """
+    try:
+        wire = msgspec.convert(freeze(value, label="snapshot"), _Wire)
+    except (msgspec.ValidationError, InvalidJsonValueError) as error:
+        raise SnapshotError(f"this is not a snapshot: {error}") from error
+    derived = wire.derived
+    return Snapshot(
+        freeze(wire.G),
+        wire.position,
+        Derived(
+            freeze(derived.active_players),
+            freeze(derived.control),
+            msgspec.structs.replace(
+                derived.control_meta, metadata=freeze(derived.control_meta.metadata)
+            ),
+            freeze(derived.selectors),
+        ),
+        Meta(
+            freeze(wire.meta.match),
+            wire.meta.now,
+            freeze(wire.meta.result),
+            wire.meta.rng,
+            wire.meta.seed,
+        ),
+        wire.revision,
+    )
+
+
+class _WireControlMeta(ControlMeta, frozen=True):
+    metadata: list[Any]
+
+
+class _WireDerived(msgspec.Struct):
+    active_players: list[str]
+    control: Any
+    control_meta: ControlMeta
+    selectors: dict[str, Any]
+
+
+class _WireMeta(msgspec.Struct):
+    match: dict[str, Any]
+    now: int | float
+    result: Any
+    rng: RngState
+    seed: str
+
+
+class _Wire(msgspec.Struct):
+    G: Any
+    position: Position
+    derived: _WireDerived
+    meta: _WireMeta
+    revision: int
+
+
+def _position_to_json(position: Position) -> dict[str, Json]:
+    return {
+        "name": position.name,
+        "path": list(position.path),
+        "turn": position.turn,
+    }
