@@ -238,6 +238,25 @@ async def check_compaction(rig: CoordinatorRig) -> None:
             assert await coming(changes) == (Change("/w/2", b"2", new),)
 
 
+async def check_watch_outlives_other_writes(rig: CoordinatorRig) -> None:
+    """Compaction does not break a watch that has seen all there was for it."""
+    async with rig.open() as store:
+        base = (await store.list("")).revision
+        async with store.watch("/w/", base) as changes:
+            mark = landed(await store.cas_many([Write("/w/0", ABSENT, b"")]))
+            await coming(changes)
+            last = landed(await store.cas_many([Write("/x", ABSENT, b"")]))
+            with anyio.move_on_after(0.2):  # it looks, and finds nothing for it
+                await anext(changes)
+            await rig.compact()
+            gone = landed(
+                await store.cas_many(
+                    [Write("/w/0", mark, None), Write("/x", last, b"")]
+                )
+            )
+            assert await coming(changes) == (Change("/w/0", None, gone),)
+
+
 async def check_session_end_deletes(rig: CoordinatorRig) -> None:
     """When a session ends, its keys go, in one transaction, and no others."""
     async with rig.open() as holder, rig.open() as other:
@@ -322,6 +341,7 @@ COORDINATOR_CHECKS: tuple[Check, ...] = (
     check_watch_from_the_past,
     check_watch_sees_deletes,
     check_compaction,
+    check_watch_outlives_other_writes,
     check_session_end_deletes,
     check_session_lives,
     check_session_expires,

@@ -174,4 +174,5 @@ class _Watch:
             if found:
                 self._revision, changes = found[0]
                 return changes
+            self._revision = self._handle.store.revision
             await self._woken.wait()
