@@ -1,0 +1,91 @@
+"""What a match is asked to do, and what it answers: values, free of the wire."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from ..engine.jsonvalue import Json
+from ..engine.refusal import Refusal
+
+__all__ = [
+    "Act",
+    "Answer",
+    "Applied",
+    "Command",
+    "Denied",
+    "FireDeadline",
+    "NotFired",
+    "SeatHeld",
+    "TakeSeat",
+]
+
+
+class TakeSeat(msgspec.Struct, frozen=True):
+    """Sit down, or resume the seat with its token.
+
+    `offered` is the token that the player sent ("" for none), `drawn` a fresh random
+    one, used when the seat is free and none was offered. `fresh` begins a new session
+    of a seat that is resumed.
+    """
+
+    seat: str
+    drawn: str
+    offered: str = ""
+    fresh: bool = False
+
+
+class Act(msgspec.Struct, frozen=True):
+    """An action of a seat. Its key is (match, seat, session, action)."""
+
+    seat: str
+    session: int
+    action: int
+    event: str
+    payload: Json = None
+    base_revision: int | None = None
+
+
+class FireDeadline(msgspec.Struct, frozen=True):
+    """The deadline of that revision has come."""
+
+    revision: int
+
+
+Command: TypeAlias = TakeSeat | Act | FireDeadline
+
+
+class SeatHeld(msgspec.Struct, frozen=True):
+    """The seat is yours. `token` is a secret."""
+
+    seat: str
+    session: int
+    token: str
+    next_action: int
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """The action is in the log at `index`; `revision` is the match's after it."""
+
+    revision: int
+    index: int
+
+
+class Denied(msgspec.Struct, frozen=True):
+    """Nothing changed. `revision` is the match's now."""
+
+    refusal: Refusal
+    revision: int
+
+
+class NotFired(msgspec.Struct, frozen=True):
+    """The deadline did nothing.
+
+    `refusal` is None when it was void: the match has moved on, or is over.
+    """
+
+    refusal: Refusal | None = None
+
+
+Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired

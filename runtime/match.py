@@ -1,0 +1,320 @@
+"""The match state machine: commands in, records and answers out.
+
+`create_match` and `decide` judge; every change of a match is one record, sealed into
+the digest chain. `replay_match` builds the same state from the records alone, and
+checks every digest on the way.
+
+Rules:
+- The order of checks of an action: shape, seat, key, base revision, engine.
+- A refusal changes nothing: the state in the decision is the one that was given.
+- The time of a record is never before the last one's. A deadline fires at most once
+  per revision, and is stamped with its own time even if it is overdue.
+- No I/O, no clock, no randomness: the time, the seed and tokens are arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ..engine.errors import (
+    DigestMismatchError,
+    EngineError,
+    InvalidJsonValueError,
+    ReplayError,
+    TooDeepError,
+)
+from ..engine.frozen import freeze
+from ..engine.jsonvalue import Json
+from ..engine.limits import SAFE_INT_MAX
+from ..engine.machine import Machine
+from ..engine.record import Record, RecordKind
+from ..engine.refusal import REFUSALS, Refusal
+from ..engine.step import Batch
+from .command import (
+    Act,
+    Answer,
+    Applied,
+    Command,
+    Denied,
+    FireDeadline,
+    NotFired,
+    SeatHeld,
+    TakeSeat,
+)
+from .dedupe import KeyVerdict, KeyWindow, RememberedKey
+from .match_change import (
+    Change,
+    apply_action,
+    apply_create,
+    apply_seat,
+    apply_session,
+    apply_timeout,
+    content_digest,
+)
+from .match_state import MatchState
+from .refusal import RUNTIME_REFUSALS
+
+__all__ = [
+    "RECORDS_MAX",
+    "TOKEN_LENGTH_MAX",
+    "TOKEN_LENGTH_MIN",
+    "Decision",
+    "create_match",
+    "decide",
+    "refusal",
+    "replay_match",
+]
+
+# Records of one match. No turn-based game comes near; a deadline that re-arms itself
+# for ever, or a client that never stops, does.
+RECORDS_MAX = 100_000
+
+# Characters of a resume token: 128 bits in hexadecimal are 32.
+TOKEN_LENGTH_MIN = 16
+TOKEN_LENGTH_MAX = 128
+
+# Characters of an event's name as it is asked for; a record repeats it.
+_EVENT_NAME_MAX = 256
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What becomes of a command.
+
+    `record` is None when nothing changed: a refusal, or the first answer again.
+    """
+
+    state: MatchState
+    answer: Answer
+    record: Record | None = None
+    batch: Batch | None = None
+
+
+def create_match(
+    machine: Machine,
+    *,
+    match: str,
+    epoch: int,
+    creation: str,
+    match_input: Json,
+    seed: str,
+    now_ms: int,
+) -> Change:
+    """Start a match: its state, and the record at index 0.
+
+    `creation` is a digest of what was asked for, to tell a repeat from a key that is
+    used again.
+
+    Raises:
+        InvalidGameError: The game does not pass validation.
+        InvalidMatchError: The match input does not fit the game.
+    """
+    given = {
+        "game": machine.game.name,
+        "version": machine.game.version,
+        "match": match_input,
+        "seed": seed,
+        "id": match,
+        "epoch": epoch,
+        "creation": creation,
+    }
+    return apply_create(machine, given, now_ms)
+
+
+def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
+    """Judge a command at a time; `now_ms` may lie before the last record's."""
+    time_ms = max(state.time_ms, now_ms)
+    if isinstance(command, Act):
+        return _decide_action(state, command, time_ms)
+    if isinstance(command, TakeSeat):
+        return _decide_seat(state, command, time_ms)
+    return _decide_timeout(state, command)
+
+
+def replay_match(machine: Machine, records: Iterable[Record]) -> MatchState:
+    """Rebuild a match from its records, and check every digest.
+
+    Raises:
+        DigestMismatchError: A record says something else than it leads to.
+        ReplayError: A record cannot be played back, or there is none.
+    """
+    state: MatchState | None = None
+    for place, record in enumerate(records):
+        if record.index != place:
+            raise ReplayError(place, f"the record here has index {record.index}")
+        try:
+            change = _redo(machine, state, record)
+        except (KeyError, TypeError, EngineError) as error:
+            raise ReplayError(place, f"cannot be played back: {error}") from error
+        if not isinstance(change, Change):
+            raise ReplayError(place, f"is refused now: {change}")
+        _compare(change.record, record)
+        state = change.state
+    if state is None:
+        raise ReplayError(0, "there are no records")
+    return state
+
+
+def refusal(code: str, message: str = "") -> Refusal:
+    """A refusal of the runtime's table or of the engine's."""
+    return Refusal(code, message or RUNTIME_REFUSALS.get(code) or REFUSALS[code])
+
+
+def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
+    try:
+        payload = freeze(act.payload, label="payload")
+    except TooDeepError as error:
+        return _deny(state, "too_deep", str(error))
+    except InvalidJsonValueError as error:
+        return _deny(state, "non_serializable_args", str(error))
+    if problem := _shape_problem(act):
+        return _deny(state, "malformed_request", problem)
+    seat = state.seats.get(act.seat)
+    if seat is None:
+        return _deny(state, "unknown_seat")
+    content = content_digest(act.event, payload)
+    verdict = seat.window.judge(act.session, act.action, content)
+    if isinstance(verdict, RememberedKey):
+        return Decision(state, Applied(verdict.revision, verdict.index))
+    if verdict is not KeyVerdict.FRESH:
+        return _deny(state, verdict.value)
+    base = act.base_revision
+    if base is not None and not (
+        state.judged_revision(act.seat) <= base <= state.revision
+    ):
+        return _deny(state, "stale_revision")
+    if state.index + 1 >= RECORDS_MAX:
+        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
+    given = {
+        "action_id": f"{act.seat}:{act.session}:{act.action}",
+        "seat": act.seat,
+        "session": act.session,
+        "action": act.action,
+        "event": act.event,
+        "payload": payload,
+    }
+    outcome = apply_action(state, given, content, time_ms)
+    if isinstance(outcome, Refusal):
+        return Decision(state, Denied(outcome, state.revision))
+    applied = Applied(outcome.record.revision_after, outcome.record.index)
+    return Decision(outcome.state, applied, outcome.record, outcome.batch)
+
+
+def _shape_problem(act: Act) -> str:
+    if not 1 <= act.action <= SAFE_INT_MAX:
+        return f"action must be a positive integer, not {act.action}"
+    if act.base_revision is not None and act.base_revision < 0:
+        return f"base_revision must not be negative, as {act.base_revision} is"
+    if len(act.event) > _EVENT_NAME_MAX:
+        return f"an event's name has at most {_EVENT_NAME_MAX} characters"
+    return ""
+
+
+def _decide_seat(state: MatchState, take: TakeSeat, time_ms: int) -> Decision:
+    seat = state.seats.get(take.seat)
+    if seat is None:
+        return _deny(state, "unknown_seat")
+    token = take.offered or take.drawn
+    if not TOKEN_LENGTH_MIN <= len(token) <= TOKEN_LENGTH_MAX or not token.isascii():
+        return _deny(
+            state,
+            "malformed_request",
+            f"a resume token has {TOKEN_LENGTH_MIN} to {TOKEN_LENGTH_MAX} characters",
+        )
+    free = not seat.token_hash
+    if not free and not hmac.compare_digest(seat.token_hash, _token_hash(take.offered)):
+        return _deny(state, "seat_taken")
+    if not free and not take.fresh:
+        return Decision(state, _held(take.seat, seat.window, token))
+    if state.ended:
+        return _deny(state, "game_over")
+    if state.index + 1 >= RECORDS_MAX:
+        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
+    number = seat.window.newest + 1
+    given: dict[str, Json] = {"seat": take.seat, "session": number}
+    if free:
+        given["token"] = _token_hash(token)
+        change = apply_seat(state, given, time_ms)
+    else:
+        change = apply_session(state, given, time_ms)
+    window = change.state.seats[take.seat].window
+    return Decision(change.state, _held(take.seat, window, token), change.record)
+
+
+def _held(seat: str, window: KeyWindow, token: str) -> SeatHeld:
+    newest = window.sessions[-1]
+    return SeatHeld(seat, newest.number, token, newest.highest + 1)
+
+
+def _token_hash(token: str) -> str:
+    return hashlib.blake2b(token.encode(), digest_size=16).hexdigest()
+
+
+def _decide_timeout(state: MatchState, fire: FireDeadline) -> Decision:
+    if fire.revision != state.revision or state.armed_ms is None:
+        return Decision(state, NotFired())
+    if state.index + 1 >= RECORDS_MAX:
+        too_many = f"the match has {RECORDS_MAX:,} records"
+        return Decision(state, NotFired(refusal("too_large", too_many)))
+    given = {"action_id": f"timeout:{fire.revision}"}
+    outcome = apply_timeout(state, given, max(state.armed_ms, state.time_ms))
+    if outcome is None:
+        unanswered = "no transition answers to the deadline that passed"
+        return Decision(state, NotFired(refusal("invalid_event", unanswered)))
+    if isinstance(outcome, Refusal):
+        return Decision(state, NotFired(outcome))
+    applied = Applied(outcome.record.revision_after, outcome.record.index)
+    return Decision(outcome.state, applied, outcome.record, outcome.batch)
+
+
+def _deny(state: MatchState, code: str, message: str = "") -> Decision:
+    return Decision(state, Denied(refusal(code, message), state.revision))
+
+
+def _redo(
+    machine: Machine, state: MatchState | None, record: Record
+) -> Change | Refusal | str | None:
+    """Do again what a record did; anything but a change says why it cannot be."""
+    given, time_ms = record.input, record.time_ms
+    if not isinstance(time_ms, int):
+        return "its time is not a whole number of milliseconds"
+    if record.kind is RecordKind.CREATE:
+        if state is not None:
+            return "a match is created once"
+        name = (machine.game.name, machine.game.version)
+        if (given["game"], given["version"]) != name:
+            return f"it is of {given['game']} {given['version']}, not {name}"
+        return apply_create(machine, given, time_ms)
+    if state is None:
+        return "a match begins with its create record"
+    if time_ms < state.time_ms:
+        return "its time lies before the last record's"
+    if record.kind is RecordKind.SEAT:
+        return apply_seat(state, given, time_ms)
+    if record.kind is RecordKind.SESSION:
+        return apply_session(state, given, time_ms)
+    if record.kind is RecordKind.ACTION:
+        return _redo_action(state, given, time_ms)
+    if record.kind is RecordKind.TIMEOUT:
+        return apply_timeout(state, given, time_ms)
+    return f"records of kind {record.kind} are not known here"
+
+
+def _redo_action(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change | Refusal | str:
+    content = content_digest(given["event"], given["payload"])
+    window = state.seats[given["seat"]].window
+    verdict = window.judge(given["session"], given["action"], content)
+    if verdict is not KeyVerdict.FRESH:
+        return "its key stands in the log already"
+    return apply_action(state, given, content, time_ms)
+
+
+def _compare(mine: Record, theirs: Record) -> None:
+    for field in ("prev_digest", "time_ms", "revision_after", "input", "digest"):
+        if getattr(mine, field) != getattr(theirs, field):
+            raise DigestMismatchError(theirs.index, field)

@@ -1,0 +1,229 @@
+"""What each kind of record does to a match.
+
+The same functions serve those who decide and those who replay, so that both get the
+same state and the same digests from the same input. They do not judge: whether a
+command may become a record is for `match.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ..engine.digest import NO_DIGEST, canonical_bytes
+from ..engine.frozen import freeze
+from ..engine.jsonvalue import Json
+from ..engine.machine import Machine
+from ..engine.record import Record, RecordKind, seal_record
+from ..engine.refusal import Refusal
+from ..engine.snapshot import Snapshot
+from ..engine.step import Batch
+from .dedupe import RememberedKey
+from .match_state import MatchState, SeatState, armed_deadline, progress
+
+__all__ = [
+    "Change",
+    "apply_action",
+    "apply_create",
+    "apply_seat",
+    "apply_session",
+    "apply_timeout",
+    "content_digest",
+]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """The record, the match after it, and the steps it caused, if any."""
+
+    state: MatchState
+    record: Record
+    batch: Batch | None = None
+
+
+def content_digest(*content: Json) -> bytes:
+    """A digest of what a key stands for: equal content, equal digest."""
+    return hashlib.blake2b(canonical_bytes(list(content)), digest_size=8).digest()
+
+
+def apply_create(machine: Machine, given: Mapping[str, Json], time_ms: int) -> Change:
+    """Start a match. `given` is the create record's input.
+
+    Raises:
+        InvalidGameError: The game does not pass validation.
+        InvalidMatchError: The match input does not fit the game.
+    """
+    snapshot = machine.start(given["match"], given["seed"], time_ms)
+    record = seal_record(
+        NO_DIGEST,
+        index=0,
+        kind=RecordKind.CREATE,
+        time_ms=time_ms,
+        revision_after=snapshot.revision,
+        input=_frozen(given),
+        before=None,
+        batch=None,
+        snapshot=snapshot,
+    )
+    armed_ms, stuck = armed_deadline(snapshot, time_ms, None)
+    state = MatchState(
+        machine=machine,
+        match=given["id"],
+        epoch=given["epoch"],
+        creation=given["creation"],
+        snapshot=snapshot,
+        seats={seat: SeatState() for seat in snapshot.meta.match["players"]},
+        index=0,
+        digest=record.digest,
+        time_ms=time_ms,
+        position_revision=snapshot.revision,
+        armed_ms=armed_ms,
+        stuck=stuck,
+    )
+    return Change(state, record)
+
+
+def apply_seat(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
+    """A free seat is taken, and its first session begins."""
+    seat = state.seats[given["seat"]]
+    taken = SeatState(
+        given["token"], seat.window.begin_session(), seat.touched_revision
+    )
+    return _with_seat(state, RecordKind.SEAT, given, time_ms, taken)
+
+
+def apply_session(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
+    """Another session of a taken seat begins."""
+    seat = state.seats[given["seat"]]
+    renewed = SeatState(
+        seat.token_hash, seat.window.begin_session(), seat.touched_revision
+    )
+    return _with_seat(state, RecordKind.SESSION, given, time_ms, renewed)
+
+
+def apply_action(
+    state: MatchState, given: Mapping[str, Json], content: bytes, time_ms: int
+) -> Change | Refusal:
+    """Put an action through the engine; accepted, its key takes a place.
+
+    `content` is the `content_digest` of its event and payload.
+    """
+    name = given["seat"]
+    batch = state.machine.apply(
+        state.snapshot,
+        name,
+        given["event"],
+        given["payload"],
+        now=time_ms,
+        action_id=given["action_id"],
+    )
+    if isinstance(batch, Refusal):
+        return batch
+    record = _seal(state, RecordKind.ACTION, given, time_ms, batch.snapshot, batch)
+    key = RememberedKey(
+        given["session"],
+        given["action"],
+        content,
+        record.revision_after,
+        record.index,
+    )
+    seat = state.seats[name]
+    own = SeatState(seat.token_hash, seat.window.remember(key), state.revision + 1)
+    after = _advance(
+        state, record, batch, {name: own}, time_ms=time_ms, waiting_ms=state.armed_ms
+    )
+    return Change(after, record, batch)
+
+
+def apply_timeout(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change | Refusal | None:
+    """Fire the deadline. None: no transition of the position answers to it."""
+    batch = state.machine.fire_timeout(
+        state.snapshot, now=time_ms, action_id=given["action_id"]
+    )
+    if batch is None or isinstance(batch, Refusal):
+        return batch
+    record = _seal(state, RecordKind.TIMEOUT, given, time_ms, batch.snapshot, batch)
+    after = _advance(state, record, batch, {}, time_ms=time_ms, waiting_ms=None)
+    return Change(after, record, batch)
+
+
+def _with_seat(
+    state: MatchState,
+    kind: RecordKind,
+    given: Mapping[str, Json],
+    time_ms: int,
+    seat: SeatState,
+) -> Change:
+    record = _seal(state, kind, given, time_ms, state.snapshot, None)
+    after = msgspec.structs.replace(
+        state,
+        seats={**state.seats, given["seat"]: seat},
+        index=record.index,
+        digest=record.digest,
+        time_ms=time_ms,
+    )
+    return Change(after, record)
+
+
+def _advance(
+    state: MatchState,
+    record: Record,
+    batch: Batch,
+    changed: dict[str, SeatState],
+    *,
+    time_ms: int,
+    waiting_ms: int | None,
+) -> MatchState:
+    seen = progress(state, batch)
+    seats: Mapping[str, SeatState] = state.seats
+    if changed or seen.touched:
+        seats = merged = {**seats, **changed}
+        for name, revision in seen.touched.items():
+            if name in merged:
+                merged[name] = msgspec.structs.replace(
+                    merged[name], touched_revision=revision
+                )
+    armed_ms, stuck = armed_deadline(batch.snapshot, time_ms, waiting_ms)
+    return MatchState(
+        machine=state.machine,
+        match=state.match,
+        epoch=state.epoch,
+        creation=state.creation,
+        snapshot=batch.snapshot,
+        seats=seats,
+        index=record.index,
+        digest=record.digest,
+        time_ms=time_ms,
+        position_revision=seen.position_revision,
+        armed_ms=armed_ms,
+        stuck=stuck,
+    )
+
+
+def _seal(
+    state: MatchState,
+    kind: RecordKind,
+    given: Mapping[str, Json],
+    time_ms: int,
+    snapshot: Snapshot,
+    batch: Batch | None,
+) -> Record:
+    return seal_record(
+        state.digest,
+        index=state.index + 1,
+        kind=kind,
+        time_ms=time_ms,
+        revision_after=snapshot.revision,
+        input=_frozen(given),
+        before=state.snapshot,
+        batch=batch,
+        snapshot=snapshot,
+    )
+
+
+def _frozen(given: Mapping[str, Json]) -> Any:
+    return freeze(given, label="the input of a record")

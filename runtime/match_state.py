@@ -1,0 +1,122 @@
+"""A match as a value: the engine's snapshot, and all that the runtime keeps with it.
+
+A `MatchState` follows from the match's records alone. It is immutable and shares what
+a record did not change with the state before it. The log itself is not in it: it
+grows, and belongs to whoever keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+
+import msgspec
+
+from ..engine.machine import Machine
+from ..engine.snapshot import Snapshot
+from ..engine.step import Batch
+from .dedupe import KeyWindow
+
+__all__ = ["MatchState", "Progress", "SeatState", "armed_deadline", "progress"]
+
+
+class SeatState(msgspec.Struct, frozen=True):
+    """One seat: who may take it back, and which actions it has had."""
+
+    token_hash: str = ""
+    """Hash of the resume token; "" while the seat is free."""
+    window: KeyWindow = KeyWindow()
+    touched_revision: int = 0
+    """The last revision that was this seat's own action, or that changed its
+    membership of the active players."""
+
+
+class MatchState(msgspec.Struct, frozen=True):
+    """A match after the record at `index`."""
+
+    machine: Machine
+    match: str
+    """The match's id."""
+    epoch: int
+    """The shard's epoch in which the match was created; it never changes."""
+    creation: str
+    """Digest of the content that the match was created with."""
+    snapshot: Snapshot
+    seats: Mapping[str, SeatState]
+    """By seat, in the order of the match input. Replaced, never changed."""
+    index: int
+    digest: bytes
+    """The chain's head: the digest of the record at `index`."""
+    time_ms: int
+    """Of the record at `index`. Never goes back."""
+    position_revision: int
+    """The last revision that changed the position."""
+    armed_ms: int | None
+    """When the deadline fires; None if there is none, or it would be stuck."""
+    stuck: bool
+    """The last step left a deadline that had passed already."""
+
+    @property
+    def revision(self) -> int:
+        """Steps so far."""
+        return self.snapshot.revision
+
+    @property
+    def ended(self) -> bool:
+        """Whether the match is over."""
+        return self.snapshot.meta.result is not None
+
+    def judged_revision(self, seat: str) -> int:
+        """The oldest revision that an action of `seat` may be based on.
+
+        The last one that changed the position, the seat's membership of the active
+        players, or that was its own action. In a state that declares
+        `strict_revision`, the current one.
+        """
+        state = self.machine.game.states.get(self.snapshot.position.name)
+        if state is not None and state.strict_revision:
+            return self.revision
+        return max(self.position_revision, self.seats[seat].touched_revision)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """What a batch means to those who act on older views."""
+
+    position_revision: int
+    touched: dict[str, int]
+    """By seat, only those whose membership of the active players changed."""
+
+
+def progress(state: MatchState, batch: Batch) -> Progress:
+    """Find the revisions at which the position and the active players changed."""
+    before = state.snapshot
+    position_revision = state.position_revision
+    touched: dict[str, int] = {}
+    for step in batch.steps:
+        after = step.snapshot
+        if after.position != before.position:
+            position_revision = after.revision
+        was, now = before.derived.active_players, after.derived.active_players
+        if was is not now and was != now:
+            for seat in set(was).symmetric_difference(now):
+                touched[seat] = after.revision
+        before = after
+    return Progress(position_revision, touched)
+
+
+def armed_deadline(
+    snapshot: Snapshot, time_ms: int, waiting_ms: int | None
+) -> tuple[int | None, bool]:
+    """Say when the snapshot's deadline fires, and whether it is stuck.
+
+    A step that leaves a deadline already past is not armed: it would fire for ever.
+    One that was armed before and still waits (`waiting_ms`) stays armed though it is
+    overdue: an action that came first must not make the match wait for ever.
+    """
+    deadline = snapshot.derived.control_meta.deadline
+    if deadline is None or snapshot.meta.result is not None:
+        return None, False
+    at_ms = ceil(deadline)
+    if at_ms > time_ms or at_ms == waiting_ms:
+        return at_ms, False
+    return None, True
