@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
 from typing import Protocol
 
 from .frame import Frame
@@ -144,4 +145,9 @@ class Endpoint(Protocol):
 
     async def __aenter__(self) -> Endpoint: ...
 
-    async def __aexit__(self, *exc_info: object) -> None: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...

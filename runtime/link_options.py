@@ -1,0 +1,51 @@
+"""Options of the links of one process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["LinkOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkOptions:
+    """Times in seconds, bounds in what their names say. See `validate`."""
+
+    # How often a link that has nothing to say says that it lives.
+    heartbeat_s: float = 0.5
+    # A peer that has not been heard for so long is down, hung or cut off.
+    silence_s: float = 3.0
+    # A pipe must open with a valid hello within this.
+    hello_s: float = 2.0
+    # Pipes that have not proved membership; the oldest goes when another comes.
+    unproven_max: int = 64
+    # Peers at one time: nodes, gateways and clients together.
+    peers_max: int = 4096
+    # What may wait for one peer before `LinkFull`. A megabyte is a whole message.
+    queue_frames_max: int = 8192
+    queue_bytes_max: int = 4 * 1024 * 1024
+    # Pause before a lost link is dialled again: doubles from the first to the last.
+    backoff_s_min: float = 0.05
+    backoff_s_max: float = 1.0
+    # Messages taken in one drain: bounds what one `receive` returns.
+    drain_messages_max: int = 256
+
+    def validate(self) -> None:
+        """
+        Raises:
+            ValueError: Options that cannot work together; all are named.
+        """
+        faults = [
+            f"{name} must be positive"
+            for name in self.__slots__
+            if getattr(self, name) <= 0
+        ]
+        if self.silence_s < 3 * self.heartbeat_s:
+            # Fewer, and a single late heartbeat would look like a death.
+            faults.append("silence_s must be at least three times heartbeat_s")
+        if self.backoff_s_max < self.backoff_s_min:
+            faults.append("backoff_s_max must not be less than backoff_s_min")
+        if self.queue_bytes_max < 2 * 1024 * 1024:
+            faults.append("queue_bytes_max must hold two of the largest frames")
+        if faults:
+            raise ValueError("link options: " + "; ".join(faults))
