@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from ..engine.record import Record, record_from_json
@@ -12,12 +11,12 @@ from ..runtime.codec import pack, unpack
 from ..runtime.errors import CodecError
 from .client_effect import Watch
 from .client_outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
-from .client_view import View, ViewSlot
+from .client_view import View, ViewSlot, view_of
 
 if TYPE_CHECKING:
     from .client_shell import Client
 
-__all__ = ["RemoteMatch", "Seat", "Spectator"]
+__all__ = ["RemoteMatch", "Seat", "Spectator", "ViewStream"]
 
 
 class RemoteMatch:
@@ -106,32 +105,13 @@ class Spectator:
         """The last view seen; None before the first."""
         return self._slot.view
 
-    async def views(self, *, legal: bool = False) -> AsyncIterator[View]:
+    def views(self, *, legal: bool = False) -> ViewStream:
         """Each newer view as it comes, beginning with the one now; newest wins.
 
-        Ends after the view in which the match has ended. `legal` asks for the
-        seat's legal actions too. Lost links are made good here, unseen.
-
-        Raises:
-            WatchEnded: A node refuses to send more, see its `refusal`.
+        `legal` asks for the seat's legal actions too. See `ViewStream`.
         """
-        watch = self._watched(legal)
-        if isinstance(watch, Refusal):
-            raise WatchEnded(watch)
-        read = 0
-        while True:
-            slot = watch.slot
-            if slot.edition != read:
-                read = slot.edition
-                view = slot.view
-                assert view is not None
-                yield view
-                if view.ended:
-                    return
-            elif watch.refusal is not None:
-                raise WatchEnded(watch.refusal)
-            else:
-                await self._client._news(watch)
+        self._drop_refused()
+        return ViewStream(self, legal)
 
     async def resync(
         self, *, legal: bool = False, timeout_s: float | None = None
@@ -142,6 +122,7 @@ class Spectator:
             NoAnswer: No answer in time.
             ClusterUnreachable: Nothing could be sent in that time.
         """
+        self._drop_refused()
         watch = self._watched(legal)
         if isinstance(watch, Refusal):
             return watch
@@ -153,9 +134,7 @@ class Spectator:
         if isinstance(answer, Refusal):
             return answer
         assert isinstance(answer, wire.ViewUpdate), f"{answer!r} answers a Sync"
-        view = watch.slot.view
-        assert view is not None, "the answer to a Sync is a view"
-        return view
+        return watch.slot.view or view_of(answer)
 
     def close(self) -> None:
         """Receive no more views; `view` stays. Idempotent."""
@@ -163,9 +142,14 @@ class Spectator:
             self._client._unwatch(self._watch)
             self._watch = None
 
+    def _drop_refused(self) -> None:
+        """Give a watch that was refused another try."""
+        if self._watch is not None and self._watch.refusal is not None:
+            self.close()
+
     def _watched(self, legal: bool) -> Watch | Refusal:
         watch = self._watch
-        if watch is not None and legal <= self._legal and watch.refusal is None:
+        if watch is not None and (legal <= self._legal or watch.refusal is not None):
             return watch
         self._legal |= legal
         match = self.match
@@ -177,6 +161,44 @@ class Spectator:
             self.close()
             self._watch, self._slot = found, found.slot
         return found
+
+
+class ViewStream:
+    """An async iterator over the views of one place; it may be left at any time.
+
+    It ends after the view in which the match has ended. Lost links, owners that
+    change and nodes that restart are made good underneath, unseen.
+
+    Raises, from the iteration:
+        WatchEnded: A node refuses to send more; see its `refusal`.
+    """
+
+    def __init__(self, place: Spectator, legal: bool) -> None:
+        self._place = place
+        self._legal = legal
+        self._read = 0  # the edition that this reader had last
+        self._ended = False
+
+    def __aiter__(self) -> ViewStream:
+        return self
+
+    async def __anext__(self) -> View:
+        if self._ended:
+            raise StopAsyncIteration
+        while True:
+            watch = self._place._watched(self._legal)
+            if isinstance(watch, Refusal):
+                raise WatchEnded(watch)
+            slot = watch.slot
+            if slot.edition != self._read:
+                self._read = slot.edition
+                view = slot.view
+                assert view is not None, "an edition is a view"
+                self._ended = view.ended
+                return view
+            if watch.refusal is not None:
+                raise WatchEnded(watch.refusal)
+            await self._place._client._news(watch)
 
 
 class Seat(Spectator):

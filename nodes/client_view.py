@@ -14,7 +14,7 @@ from msgspec import Raw
 from ..runtime.codec import unpack
 from ..runtime.frame import ViewUpdate
 
-__all__ = ["View", "ViewSlot"]
+__all__ = ["View", "ViewSlot", "view_of"]
 
 _NIL = Raw(b"\xc0")  # msgpack's null
 
@@ -88,11 +88,16 @@ class ViewSlot:
     def view(self) -> View | None:
         """The last view accepted. Decoded when first asked for."""
         if self._decoded is None and self._update is not None:
-            self._decoded = _decode(self._update)
+            self._decoded = view_of(self._update)
         return self._decoded
 
 
-def _decode(update: ViewUpdate) -> View:
+def view_of(update: ViewUpdate) -> View:
+    """Read what a node sent.
+
+    Raises:
+        FrameMalformed: A part of it is not JSON in msgpack.
+    """
     legal = unpack(update.legal)
     return View(
         match=update.match,

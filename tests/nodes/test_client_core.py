@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from msgspec import Raw
 
@@ -425,10 +426,7 @@ class TestWatch:
         bench = Bench()
         watch = self.answered(bench)
         update = view(watch.match, 1, request=99)
-        with_legal = ViewUpdate(
-            *(getattr(update, name) for name in update.__struct_fields__[:-2]),
-            legal=pack([["play", 3]]),
-        )
+        with_legal = msgspec.structs.replace(update, legal=pack([["play", 3]]))
         bench.core.arrived(0.3, "n3", with_legal)
         assert bench.core.effects() == [Viewed(watch)]
         seen = watch.slot.view
