@@ -140,9 +140,9 @@ def checked_list(value: object) -> FList:
         TypeError: it is not a list.
         InvalidJsonValueError: something in it is not JSON.
     """
-    frozen: FList = freeze(value)
-    if not isinstance(frozen, FList):
+    if not isinstance(value, (list, tuple)):
         raise TypeError(f"a list is wanted here, not {type(value).__name__}")
+    frozen: FList = freeze(value)
     return frozen
 
 

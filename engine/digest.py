@@ -11,7 +11,6 @@ replay, a reloaded snapshot and a twin that shares nothing agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import compress
 from operator import is_not
@@ -43,6 +42,8 @@ _encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 # Tags of a change, inside the digest only.
 _SET, _IN_DICT, _IN_LIST = 0, 1, 2
+
+_ABSENT: Final = object()
 
 
 def canonical_bytes(value: object) -> bytes:
@@ -99,23 +100,17 @@ def changes(before: Json, after: Json) -> Json:
 
 
 def _dict_changes(before: FDict, after: FDict) -> Json:
-    if list(before) == list(after):
-        # The same keys in the same order: the usual step. Compared by identity in C.
-        names: Iterable[str] = compress(
-            after, map(is_not, before.values(), after.values())
-        )
-        removed: tuple[str, ...] = ()
-    else:
-        names = after
-        removed = tuple(sorted(name for name in before if name not in after))
     parts: dict[str, Json] = {}
-    for name in names:
-        if name in before:
-            part = changes(before[name], after[name])
-            if part is not None:
-                parts[name] = part
-        else:
-            parts[name] = (_SET, after[name])
+    for name, new in after.items():
+        old = before.get(name, _ABSENT)
+        if old is new:
+            continue
+        part = (_SET, new) if old is _ABSENT else changes(old, new)
+        if part is not None:
+            parts[name] = part
+    removed: list[str] = []
+    if len(before) != len(after) or before.keys() != after.keys():
+        removed = sorted(name for name in before if name not in after)
     return (_IN_DICT, parts, removed) if parts or removed else None
 
 

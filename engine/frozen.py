@@ -22,7 +22,10 @@ from .errors import FrozenError, InvalidJsonValueError, TooDeepError
 from .jsonvalue import Json, JsonProblem, checked_key, checked_scalar, path_text
 from .limits import NESTING_MAX, SAFE_INT_MAX
 
-__all__ = ["EMPTY_DICT", "EMPTY_LIST", "FDict", "FList", "freeze", "thaw"]
+__all__ = ["EMPTY_DICT", "EMPTY_LIST", "FDict", "FList", "enclose", "freeze", "thaw"]
+
+# Levels that the engine's own records put around a value that is at the limit itself.
+_ENCLOSING_LEVELS = 8
 
 _DICT_ADVICE = "return a new one: {**old, key: value}"
 _LIST_ADVICE = "return a new one: [*old, item]"
@@ -63,7 +66,7 @@ class FDict(dict[str, Any]):
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         """Pickle to a frozen dict again."""
-        return (freeze, (dict(self),))
+        return (enclose, (dict(self),))
 
 
 class FList(list[Any]):
@@ -97,10 +100,10 @@ class FList(list[Any]):
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         """Pickle to a frozen list again."""
-        return (freeze, (list(self),))
+        return (enclose, (list(self),))
 
 
-def freeze(value: object, *, label: str = "the value") -> Json:
+def freeze(value: Any, *, label: str = "the value") -> Json:
     """Return the value, frozen. What is frozen already is returned as it is.
 
     Plain containers (dict, list, their subclasses, tuple) are copied, never kept.
@@ -112,14 +115,27 @@ def freeze(value: object, *, label: str = "the value") -> Json:
             also how a value that contains itself ends.
     """
     kind = type(value)
-    if kind is FDict or kind is FList or value is None:
+    if (kind is FDict or kind is FList) and value._height <= NESTING_MAX:
         return value
     try:
         return _freeze(value, NESTING_MAX)
     except JsonProblem as problem:
-        path = path_text(problem.path[::-1])
-        error = TooDeepError if problem.too_deep else InvalidJsonValueError
-        raise error(label, path, problem.problem) from None
+        raise _error(problem, label) from None
+
+
+def enclose(value: object, *, label: str = "the value") -> Json:
+    """Freeze a value of the engine's own around others that are frozen.
+
+    The limit on nesting is that of what it encloses; for the rest as `freeze`.
+
+    Raises:
+        InvalidJsonValueError: something in it is not JSON; the path says where.
+        TooDeepError: what it encloses is nested beyond `NESTING_MAX`.
+    """
+    try:
+        return _freeze(value, NESTING_MAX + _ENCLOSING_LEVELS)
+    except JsonProblem as problem:
+        raise _error(problem, label) from None
 
 
 def thaw(value: Json) -> Json:
@@ -143,15 +159,26 @@ _set_dict_height = FDict.__dict__["_height"].__set__
 _set_list_height = FList.__dict__["_height"].__set__
 
 
-def _freeze(value: object, room: int) -> Json:
+def _freeze(value: Any, room: int) -> Json:
     """Freeze a value that may hold `room` levels of containers."""
-    if isinstance(value, (list, tuple)):
-        if isinstance(value, list) or type(value) is tuple:
-            return _freeze_list(value, room)
-        raise JsonProblem(f"{type(value).__name__} is not a JSON type")
+    kind = type(value)
+    if kind is dict:
+        return _freeze_dict(value, room)
+    if kind is list or kind is tuple:
+        return _freeze_list(value, room)
+    if kind is FDict or kind is FList:
+        if value._height > room:
+            raise _too_deep()
+        return value
     if isinstance(value, dict):
         return _freeze_dict(value, room)
+    if isinstance(value, list):
+        return _freeze_list(value, room)
     return checked_scalar(value)
+
+
+# The two loops below are alike on purpose: they tell the commonest kinds of children
+# apart by exact type, without a call, and are most of what a step costs.
 
 
 def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
@@ -159,39 +186,12 @@ def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
         raise _too_deep()
     frozen: FDict = _new_dict(FDict)
     _fill_dict(frozen, value)
-    for key in frozen:
-        if type(key) is not str or not key.isascii():
-            checked = _with_checked_keys(frozen)
-            frozen = _new_dict(FDict)
-            _fill_dict(frozen, checked)
-            break
-    changed, height = _frozen_children(frozen.items(), room)
-    for name, child in changed:
-        _put_dict(frozen, name, child)
-    _set_dict_height(frozen, height + 1)
-    return frozen
-
-
-def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
-    if room == 0:
-        raise _too_deep()
-    frozen: FList = _new_list(FList)
-    _fill_list(frozen, value)
-    changed, height = _frozen_children(enumerate(frozen), room)
-    for index, child in changed:
-        _put_list(frozen, index, child)
-    _set_list_height(frozen, height + 1)
-    return frozen
-
-
-def _frozen_children(items: Any, room: int) -> tuple[list[tuple[Any, Json]], int]:
-    """Check children; return those that must be replaced, and the greatest height.
-
-    The commonest kinds are told apart here, by exact type and without a call.
-    """
-    changed: list[tuple[Any, Json]] = []
     height = 0
-    for place, child in items:
+    for key, child in frozen.items():
+        if type(key) is not str:
+            return _freeze_dict(_with_plain_keys(frozen), room)
+        if not key.isascii():
+            _check_key(key)
         kind = type(child)
         if child is None or kind is bool:
             continue
@@ -205,37 +205,82 @@ def _frozen_children(items: Any, room: int) -> tuple[list[tuple[Any, Json]], int
             if child._height > height:
                 height = child._height
                 if height >= room:
-                    raise _placed(_too_deep(), place)
+                    raise _placed(_too_deep(), key)
             continue
         try:
-            frozen = _freeze(child, room - 1)
+            child = _freeze(child, room - 1)
         except JsonProblem as problem:
-            raise _placed(problem, place) from None
-        if type(frozen) in _CONTAINERS and frozen._height > height:
-            height = frozen._height
-        changed.append((place, frozen))
-    return changed, height
+            raise _placed(problem, key) from None
+        _put_dict(frozen, key, child)
+        if (type(child) is FList or type(child) is FDict) and child._height > height:
+            height = child._height
+    _set_dict_height(frozen, height + 1)
+    return frozen
 
 
-_CONTAINERS: Final = frozenset({FDict, FList})
-
-
-def _with_checked_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
-    checked: dict[str, Any] = {}
-    for key, child in value.items():
+def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
+    if room == 0:
+        raise _too_deep()
+    frozen: FList = _new_list(FList)
+    _fill_list(frozen, value)
+    height = 0
+    for index, child in enumerate(frozen):
+        kind = type(child)
+        if child is None or kind is bool:
+            continue
+        if kind is str:
+            if child.isascii():
+                continue
+        elif kind is int:
+            if -SAFE_INT_MAX <= child <= SAFE_INT_MAX:
+                continue
+        elif kind is FDict or kind is FList:
+            if child._height > height:
+                height = child._height
+                if height >= room:
+                    raise _placed(_too_deep(), index)
+            continue
         try:
-            name = checked_key(key)
+            child = _freeze(child, room - 1)
         except JsonProblem as problem:
-            raise _placed(problem, str(key) if isinstance(key, str) else "?") from None
-        if name in checked:
+            raise _placed(problem, index) from None
+        _put_list(frozen, index, child)
+        if (type(child) is FList or type(child) is FDict) and child._height > height:
+            height = child._height
+    _set_list_height(frozen, height + 1)
+    return frozen
+
+
+def _with_plain_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
+    """A copy whose keys are of type str itself.
+
+    Raises:
+        JsonProblem: a key is not a string, or two are the same one.
+    """
+    plain: dict[str, Any] = {}
+    for key, child in value.items():
+        name = _check_key(key)
+        if name in plain:
             raise _placed(JsonProblem("the key stands here twice"), name)
-        checked[name] = child
-    return checked
+        plain[name] = child
+    return plain
+
+
+def _check_key(key: object) -> str:
+    try:
+        return checked_key(key)
+    except JsonProblem as problem:
+        raise _placed(problem, key if isinstance(key, str) else "?") from None
 
 
 def _placed(problem: JsonProblem, place: str | int) -> JsonProblem:
     problem.path.append(place)
     return problem
+
+
+def _error(problem: JsonProblem, label: str) -> InvalidJsonValueError:
+    error = TooDeepError if problem.too_deep else InvalidJsonValueError
+    return error(label, path_text(problem.path[::-1]), problem.problem)
 
 
 def _too_deep() -> JsonProblem:

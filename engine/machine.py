@@ -224,9 +224,9 @@ class Machine:
 
     def _drain(self, first: Step, question: Question) -> Batch | Refusal:
         """Run the internal events that a step queued, first in, first out."""
-        queue = deque(first.transition.enqueued)
-        if not queue:
+        if not first.transition.enqueued:
             return Batch((first,), first.snapshot)
+        queue = deque(first.transition.enqueued)
         steps = [first]
         queued = len(queue)
         while queue:

@@ -9,7 +9,6 @@ in which they differ.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
@@ -17,8 +16,8 @@ from typing import Any
 import msgspec
 
 from .digest import DIGEST_BYTES, canonical_bytes, changes, whole_state
-from .errors import InvalidJsonValueError, RecordError
-from .frozen import FDict, freeze, thaw
+from .errors import RecordError
+from .frozen import FDict, enclose, freeze, thaw
 from .jsonvalue import Json
 from .limits import FULL_DIGEST_EVERY
 from .snapshot import Snapshot
@@ -99,14 +98,13 @@ def seal_record(
         left: tuple[Snapshot, ...] = () if snapshot is before else (snapshot,)
     else:
         left = tuple(step.snapshot for step in batch.steps)
-    covered: list[Json] = [index, kind.value, time_ms, revision_after, input]
+    covered: list[Json] = [index, str.__str__(kind), time_ms, revision_after, input]
     for after in left:
         covered.append(_trail(before, after))
         before = after
     if index % FULL_DIGEST_EVERY == 0:
         covered.append(whole_state(snapshot))
-    digest = blake2b(prev, digest_size=DIGEST_BYTES)
-    digest.update(canonical_bytes(covered))
+    digest = blake2b(prev + canonical_bytes(covered), digest_size=DIGEST_BYTES)
     return Record(index, kind, time_ms, revision_after, input, prev, digest.digest())
 
 
@@ -129,15 +127,15 @@ def _trail(before: Snapshot | None, after: Snapshot) -> tuple[Json, ...]:
 
 
 def record_to_json(record: Record) -> dict[str, Json]:
-    """A plain copy for transport; digests as base64."""
+    """A plain copy for transport; digests in hexadecimal."""
     return {
         "index": record.index,
         "kind": record.kind.value,
         "time_ms": record.time_ms,
         "revision_after": record.revision_after,
         "input": thaw(record.input),
-        "prev_digest": b64encode(record.prev_digest).decode("ascii"),
-        "digest": b64encode(record.digest).decode("ascii"),
+        "prev_digest": record.prev_digest.hex(),
+        "digest": record.digest.hex(),
     }
 
 
@@ -147,8 +145,8 @@ class _Wire(msgspec.Struct):
     time_ms: int | float
     revision_after: int
     input: dict[str, Any]
-    prev_digest: bytes
-    digest: bytes
+    prev_digest: str
+    digest: str
 
 
 def record_from_json(value: object) -> Record:
@@ -162,11 +160,11 @@ def record_from_json(value: object) -> Record:
         return Record(
             wire.index,
             wire.kind,
-            wire.time_ms,
+            freeze(wire.time_ms),
             wire.revision_after,
-            freeze(wire.input, label="the input of a record"),
-            wire.prev_digest,
-            wire.digest,
+            enclose(wire.input, label="the input of a record"),
+            bytes.fromhex(wire.prev_digest),
+            bytes.fromhex(wire.digest),
         )
-    except (msgspec.ValidationError, InvalidJsonValueError) as error:
+    except ValueError as error:  # msgspec's, freeze's and fromhex's are all of it
         raise RecordError(f"this is not a record: {error}") from error

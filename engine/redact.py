@@ -12,7 +12,7 @@ from typing import Any
 
 from .definition import Game
 from .errors import ViewError
-from .frozen import freeze
+from .frozen import enclose, freeze
 from .jsonvalue import Json
 from .refusal import REFUSALS, fault_from
 from .step import Evaluation, EventRecord, Step, TransitionRecord
@@ -35,7 +35,7 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
             fault = fault_from(error, event=step.event.event, label="redact")
             raise ViewError(REFUSALS["view_error"], fault) from error
     snapshot = step.snapshot
-    return freeze(
+    return enclose(
         {
             "kind": step.kind,
             "event": _event(game, step.event, seat),

@@ -16,6 +16,11 @@ from .jsonvalue import Json
 
 __all__ = ["REFUSALS", "Fault", "Refusal", "fault_from", "refuse"]
 
+# What is kept of an exception: enough to find the line, not what a payload made of it.
+_FAULT_MESSAGE_CHARS_MAX = 1_000
+_FAULT_TRACEBACK_CHARS_MAX = 8_000
+_FAULT_FRAMES = 20
+
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
         "game_over": "The match is over.",
@@ -84,7 +89,13 @@ def fault_from(error: Exception, *, event: str | None, label: str | None) -> Fau
     except Exception:
         message = "<the exception's own text failed>"
     try:
-        text = "".join(traceback.format_exception(error, limit=-20))
+        text = "".join(traceback.format_exception(error, limit=-_FAULT_FRAMES))
     except Exception:
         text = f"{type(error).__name__}: {message}"
-    return Fault(event, label, type(error).__name__, message, text)
+    return Fault(
+        event,
+        label,
+        type(error).__name__,
+        message[:_FAULT_MESSAGE_CHARS_MAX],
+        text[-_FAULT_TRACEBACK_CHARS_MAX:],
+    )

@@ -11,7 +11,7 @@ from typing import overload
 
 from .definition import Game
 from .digest import NO_DIGEST
-from .frozen import FDict, freeze
+from .frozen import FDict, enclose
 from .jsonvalue import Json
 from .machine import Machine, compile_game
 from .record import Record, RecordKind, seal_record
@@ -68,7 +68,7 @@ class Session:
                 "event": event,
                 "payload": made.payload,
             }
-            self._write(RecordKind.ACTION, made.at, freeze(given), answer)
+            self._write(RecordKind.ACTION, made.at, enclose(given), answer)
         return answer
 
     def fire_timeout(self, now: int | float) -> Batch | Refusal | None:
@@ -83,7 +83,7 @@ class Session:
         action_id = self._next_action_id()
         answer = self.machine.fire_timeout(self._snapshot, now=now, action_id=action_id)
         if isinstance(answer, Batch):
-            given = freeze({"action_id": action_id})
+            given = enclose({"action_id": action_id})
             self._write(RecordKind.TIMEOUT, answer.steps[0].event.at, given, answer)
         return answer
 
@@ -202,7 +202,7 @@ def create_record(game: Game, match: object, first: Snapshot) -> Record:
         kind=RecordKind.CREATE,
         time_ms=first.meta.now,
         revision_after=0,
-        input=freeze(given, label="match"),
+        input=enclose(given, label="match"),
         before=None,
         batch=None,
         snapshot=first,

@@ -121,38 +121,13 @@ def snapshot_from_json(value: object) -> Snapshot:
         SnapshotError: it is not a snapshot; the message says where.
     """
     try:
-        wire = msgspec.convert(freeze(value, label="snapshot"), _Wire)
+        return _read(msgspec.convert(value, _Wire))
     except (msgspec.ValidationError, InvalidJsonValueError) as error:
         raise SnapshotError(f"this is not a snapshot: {error}") from error
-    derived = wire.derived
-    return Snapshot(
-        freeze(wire.G),
-        wire.position,
-        Derived(
-            freeze(derived.active_players),
-            freeze(derived.control),
-            msgspec.structs.replace(
-                derived.control_meta, metadata=freeze(derived.control_meta.metadata)
-            ),
-            freeze(derived.selectors),
-        ),
-        Meta(
-            freeze(wire.meta.match),
-            wire.meta.now,
-            freeze(wire.meta.result),
-            wire.meta.rng,
-            wire.meta.seed,
-        ),
-        wire.revision,
-    )
-
-
-class _WireControlMeta(ControlMeta, frozen=True):
-    metadata: list[Any]
 
 
 class _WireDerived(msgspec.Struct):
-    active_players: list[str]
+    active_players: list[Any]
     control: Any
     control_meta: ControlMeta
     selectors: dict[str, Any]
@@ -172,6 +147,30 @@ class _Wire(msgspec.Struct):
     derived: _WireDerived
     meta: _WireMeta
     revision: int
+
+
+def _read(wire: _Wire) -> Snapshot:
+    derived = wire.derived
+    return Snapshot(
+        freeze(wire.G),
+        wire.position,
+        Derived(
+            freeze(derived.active_players),
+            freeze(derived.control),
+            msgspec.structs.replace(
+                derived.control_meta, metadata=freeze(derived.control_meta.metadata)
+            ),
+            freeze(derived.selectors),
+        ),
+        Meta(
+            freeze(wire.meta.match),
+            freeze(wire.meta.now),
+            freeze(wire.meta.result),
+            wire.meta.rng,
+            wire.meta.seed,
+        ),
+        wire.revision,
+    )
 
 
 def _position_to_json(position: Position) -> dict[str, Json]:
