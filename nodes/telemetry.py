@@ -39,6 +39,19 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "node_stopped": "The node has stopped.",
         "parent_gone": "The process that started this node is gone: it stops.",
         "game_broken": "An installed game cannot be hosted and was left out.",
+        # links and doors
+        "link_up": "A process has proved membership; frames flow.",
+        "link_down": "A link ended; the reason says why.",
+        "hello_refused": "A process could not prove membership and was cut off.",
+        "message_malformed": "Bytes that are no frame cost their sender the link.",
+        "pipe_lost": "A connection went down before it was a link.",
+        "dial_refused": "An address cannot be dialled at all.",
+        "door_failed": "A command at the door failed on the node's side.",
+        # coordinator
+        "session_not_renewed": "A liveness lease could not be renewed this time.",
+        "session_left_to_expire": "A lease could not be given back and will run out.",
+        # matches
+        "timeout_not_fired": "A deadline's transition failed: the match stays as it is.",
     }
 )
 """Every event that is ever logged, with a sentence for who reads it."""

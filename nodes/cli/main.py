@@ -1,0 +1,95 @@
+"""`hotseat`: finds the command, runs it, and answers for how it ends.
+
+Rules: nothing heavy is imported here or at the top of a command's file, so that
+help appears at once; an error is one line with a code and a hint on stderr, never
+a traceback unless --debug is given; the exit status is one of `exit_codes`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+__all__ = ["main", "run"]
+
+COMMANDS = (
+    ("up", "up:up", "Start a cluster of node processes on this machine."),
+    ("down", "down:down", "Stop the cluster of a folder, and wait until it has."),
+    ("status", "status:status", "Show the nodes, the shards they own, the matches."),
+    ("loadtest", "loadtest:loadtest", "Let simulated players play, and check it all."),
+    ("game", "game:app", "List the games there are; check a game of yours."),
+    ("node", "node:node", "Run one node process."),
+    ("version", "version:version", "Show the version."),
+)
+"""Name, where it is, one line of help: what `hotseat --help` needs to know."""
+
+HELP = """\
+Turn-based matches that survive their servers.
+
+A cluster is found by --dir DIR (or HOTSEAT_DIR), its folder, or by
+--cluster ADDR (or HOTSEAT_CLUSTER), the command door of one of its nodes;
+otherwise by ./.hotseat.
+
+Exit status: 0 done, 1 failed, 2 wrong command line or configuration,
+3 cluster not reachable, 130 interrupted. With --debug, an error shows its traceback.
+"""
+
+
+def main() -> None:
+    """The console script's entry."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit status."""
+    debug = "--debug" in arguments or bool(os.environ.get("HOTSEAT_DEBUG"))
+    tokens = [argument for argument in arguments if argument != "--debug"]
+    try:
+        result = _app()(
+            tokens,
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # who read our output went away, as `head` does: that is no failure
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        if debug:
+            raise
+        from .failure import describe
+
+        text, status = describe(error)
+        if text:
+            print(text, file=sys.stderr)
+        return status
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _app() -> App:
+    from cyclopts import App
+
+    app = App(name="hotseat", help=HELP, version=_version, help_format="plaintext")
+    for name, place, line in COMMANDS:
+        app.command(f"{__package__}.{place}", name=name, help=line)
+    return app
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("hotseat")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""`hotseat node`: one node process of a cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .options import Dir, folder
+
+if TYPE_CHECKING:
+    from ...config import Config
+
+__all__ = ["node"]
+
+PREDECESSOR_S = 10.0
+"""How long to wait for a process of the same name that is on its way out."""
+
+
+def node(
+    *,
+    dir: Dir = None,
+    node: Annotated[str | None, Parameter(help="The node's id, as n1.")] = None,
+    loop: Annotated[
+        str | None, Parameter(help="asyncio, uvloop, trio, or auto (default).")
+    ] = None,
+    listen: Annotated[
+        str | None, Parameter(help="The inbox's address, as tcp://127.0.0.1:7001.")
+    ] = None,
+    door: Annotated[str | None, Parameter(help="The command door's address.")] = None,
+    game: Annotated[
+        list[str] | None,
+        Parameter(help="Host this game, too. May be repeated.", negative=()),
+    ] = None,
+    log_level: Annotated[
+        str | None, Parameter(help="debug, info, warning or error.")
+    ] = None,
+    log_format: Annotated[str | None, Parameter(help="auto, json or console.")] = None,
+    config: Annotated[
+        Path | None,
+        Parameter(
+            env_var="HOTSEAT_CONFIG",
+            help="A TOML file whose options win over the folder's cluster.toml.",
+        ),
+    ] = None,
+    with_parent: Annotated[bool, Parameter(show=False, negative=())] = False,
+) -> None:
+    """Run one node process until Ctrl-C or SIGTERM.
+
+    Every option can stand in the folder's cluster.toml or in the environment, too
+    (HOTSEAT_NODE_LOOP=trio); a flag wins.
+    """
+    from ...config import load_config
+    from ..cluster_dir import ClusterDir
+
+    home = ClusterDir.load(folder(dir))
+    settings = load_config(
+        files=[home.config_path, *([config] if config else [])],
+        environ=os.environ,
+        flags={
+            "--dir": ("node.dir", str(home.path)),
+            "--node": ("node.id", node),
+            "--loop": ("node.loop", loop),
+            "--listen": ("node.listen", listen),
+            "--door": ("node.door", door),
+            "--game": ("node.games", tuple(game) if game else None),
+            "--log-level": ("log.level", log_level),
+            "--log-format": ("log.format", log_format),
+        },
+    )
+    home.secret()  # refused here if others can read it, before anything is opened
+    _run(settings, home, with_parent)
+
+
+def _run(config: Config, home: Any, with_parent: bool) -> None:
+    import anyio
+
+    from ..node import run_node
+    from ..parent_watch import stop_with_parent
+    from ..pid_file import PidFile, PidFileHeld
+    from ..telemetry import structured_logging
+
+    backend, backend_options = _backend(config.node.loop)
+    bound = {"cluster": config.cluster.id, "node": config.node.id}
+    pid_file = home.pid_path(config.node.id)
+    pid_file.parent.mkdir(0o700, exist_ok=True)
+    log = config.log
+    with structured_logging(
+        level=log.level, format=log.format, file=log.file, bound=bound
+    ):
+        if with_parent:
+            stop_with_parent(0, config.node.stop_grace_s)
+        try:
+            with PidFile(pid_file, wait_s=PREDECESSOR_S):
+                anyio.run(
+                    run_node, config, backend=backend, backend_options=backend_options
+                )
+        except PidFileHeld as held:
+            raise OperatorError(
+                "already_running",
+                f"node {config.node.id} runs in {home.path} already "
+                f"(process {held.pid})",
+            ) from None
+
+
+def _backend(loop: str) -> tuple[str, dict[str, Any]]:
+    """The event loop that was asked for, as anyio names it."""
+    if loop == "trio":
+        return "trio", {}
+    has_uvloop = importlib.util.find_spec("uvloop") is not None
+    if loop == "uvloop" and not has_uvloop:
+        raise OperatorError(
+            "loop_unavailable",
+            "uvloop is not installed",
+            hint="pip install 'hotseat[uvloop]', or --loop asyncio",
+            exit_code=ExitCode.USAGE,
+        )
+    return "asyncio", {"use_uvloop": has_uvloop and loop != "asyncio"}

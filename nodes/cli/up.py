@@ -1,0 +1,240 @@
+"""`hotseat up`: a cluster of node processes on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from .options import Dir, folder
+
+if TYPE_CHECKING:
+    from ...config import Config
+    from ..cluster_dir import ClusterDir
+    from ..local import LocalPlan
+
+__all__ = ["up"]
+
+NODES_MAX = 64
+"""More processes than that on one machine serve nobody."""
+
+SHARDS_MAX = 4096
+
+DETACHED_READY_TIMEOUT_S = 30.0
+
+PYTHON = (sys.executable, "-P", "-m", f"{__package__}.main")
+"""This program. -P: what lies in the current folder cannot stand in for a library;
+games are looked for there all the same."""
+
+
+def up(
+    *,
+    nodes: Annotated[
+        int,
+        Parameter(help="How many nodes.", validator=Number(gte=1, lte=NODES_MAX)),
+    ] = 3,
+    dir: Dir = None,
+    shards: Annotated[
+        int | None,
+        Parameter(
+            help="For a new cluster: how many sets of matches; 16 if not said.",
+            validator=Number(gte=1, lte=SHARDS_MAX),
+            show_default=False,
+        ),
+    ] = None,
+    game: Annotated[
+        list[str] | None,
+        Parameter(
+            help="Host this game (module:attribute) beside the installed ones. "
+            "May be repeated.",
+            negative=(),
+            show_default=False,
+        ),
+    ] = None,
+    detach: Annotated[
+        bool, Parameter(help="Return once all is ready; run on.", negative=())
+    ] = False,
+    report_fd: Annotated[int | None, Parameter(show=False)] = None,
+) -> int | None:
+    """Start a cluster of node processes on this machine.
+
+    Runs until Ctrl-C or SIGTERM, then stops every node. With --detach it returns
+    once every node is ready, or with exit status 1 and the reason.
+    """
+    path = folder(dir)
+    games = tuple(game or ())
+    if detach:
+        return _detach(path, nodes, shards, games)
+    if report_fd is None:
+        _run(path, nodes, shards, games, timeout_s=None, say=_say, on_ready=_nothing)
+        return None
+    _run_detached(path, nodes, shards, games, report_fd)
+    return None
+
+
+def _detach(path: Path, nodes: int, shards: int | None, games: Sequence[str]) -> int:
+    from ..local_detach import start_detached
+
+    argv = [*PYTHON, "up", "--dir", str(path), "--nodes", str(nodes)]
+    if shards is not None:
+        argv += ["--shards", str(shards)]
+    for spec in games:
+        argv += ["--game", spec]
+    (path / "logs").mkdir(0o700, parents=True, exist_ok=True)
+    report = start_detached(argv, path / "logs" / "up.log")
+    if report.error:
+        print(report.error, file=sys.stderr)
+        return report.exit_code
+    _say(f"hotseat: {nodes} nodes run in {_shown(path)}")
+    _say("ready")
+    _say(_what_next(path, f"{_program()} down --dir {_shown(path)}   stops it"))
+    return report.exit_code
+
+
+def _run_detached(
+    path: Path, nodes: int, shards: int | None, games: Sequence[str], report_fd: int
+) -> None:
+    """The other side of `_detach`: whatever happens is reported once."""
+    from ..local_detach import Report, report_to
+    from .failure import describe
+
+    os.set_inheritable(report_fd, False)  # the nodes must not hold the pipe open
+    reported = False
+
+    def report(what: Report) -> None:
+        nonlocal reported
+        if not reported:
+            reported = True
+            report_to(report_fd, what)
+
+    try:
+        _run(
+            path,
+            nodes,
+            shards,
+            games,
+            timeout_s=DETACHED_READY_TIMEOUT_S,
+            say=lambda _line: None,
+            on_ready=lambda: report(Report()),
+        )
+    except Exception as error:
+        report(Report(*describe(error)))
+        raise
+
+
+def _run(
+    path: Path,
+    nodes: int,
+    shards: int | None,
+    games: Sequence[str],
+    *,
+    timeout_s: float | None,
+    say: Callable[[str], None],
+    on_ready: Callable[[], None],
+) -> None:
+    import anyio
+
+    from ..games import Games
+    from ..local import LocalCluster, owned_folder
+    from ..telemetry import structured_logging
+
+    with owned_folder(path, shards) as home:
+        config = _config(home, games)
+        for name, error in Games.load(config.node.games).broken.items():
+            say(f"  game {name} is left out: {error.message}")
+        plan = _plan(home, nodes, games, config.node.stop_grace_s, timeout_s)
+        say(
+            f"hotseat: cluster {home.cluster} in {_shown(path)}: "
+            f"{nodes} nodes, {home.shards} shards, logs in {_shown(path / 'logs')}"
+        )
+
+        def ready() -> None:
+            say("ready")
+            say(_what_next(path, "Ctrl-C stops it"))
+            on_ready()
+
+        bound = {"cluster": home.cluster, "node": "up"}
+        with structured_logging(format="json", file=home.log_path("up"), bound=bound):
+            anyio.run(LocalCluster(plan, say=say, on_ready=ready).run)
+    say("stopped")
+
+
+def _config(home: ClusterDir, games: Sequence[str]) -> Config:
+    """What the nodes will be told: its faults are found before any is started."""
+    from ...config import load_config
+
+    return load_config(
+        files=[home.config_path],
+        environ=os.environ,
+        flags={
+            "--dir": ("node.dir", str(home.path)),
+            "--node": ("node.id", "n1"),
+            "--game": ("node.games", tuple(games) or None),
+        },
+    )
+
+
+def _plan(
+    home: ClusterDir,
+    nodes: int,
+    games: Sequence[str],
+    stop_grace_s: float,
+    timeout_s: float | None,
+) -> LocalPlan:
+    from ..local import LocalPlan, door_says_ready
+    from ..local_child import ChildOptions
+
+    named = [part for spec in games for part in ("--game", spec)]
+
+    def argv(node: str) -> Sequence[str]:
+        place = ("--dir", str(home.path), "--node", node, "--with-parent")
+        return (*PYTHON, "node", *place, *named)
+
+    return LocalPlan(
+        home,
+        [f"n{number}" for number in range(1, nodes + 1)],
+        argv,
+        door_says_ready(home),
+        ChildOptions(stop_grace_s=stop_grace_s),
+        timeout_s,
+    )
+
+
+def _what_next(path: Path, last: str) -> str:
+    program, place = _program(), _shown(path)
+    return (
+        "Try next, from another terminal:\n"
+        f"  {program} loadtest --dir {place}\n"
+        f"  {program} status --dir {place}\n"
+        f"{last}"
+    )
+
+
+def _program() -> str:
+    """How the reader can call this program from the same folder."""
+    if shutil.which("hotseat"):
+        return "hotseat"
+    beside = Path(sys.executable).with_name("hotseat")
+    return _shown(beside) if beside.exists() else "python -m hotseat.nodes.cli.main"
+
+
+def _shown(path: Path) -> str:
+    with contextlib.suppress(ValueError):
+        path = path.relative_to(Path.cwd())
+    return shlex.quote(str(path))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _nothing() -> None:
+    pass

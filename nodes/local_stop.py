@@ -1,0 +1,75 @@
+"""Stops a local cluster from outside: what `hotseat down` does.
+
+Whom to stop is read from the pid files that are held: the parent's and, should it
+have been killed, those of nodes that are still on their way out.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .operator_error import OperatorError
+from .pid_file import holder_of
+
+__all__ = ["stop_local"]
+
+POLL_S = 0.05
+GRACE_S = 20.0
+"""More than a parent needs to stop its nodes, the unwilling ones included."""
+
+
+def stop_local(path: Path, *, grace_s: float = GRACE_S) -> bool:
+    """Stop all that runs in a cluster's folder, and wait. False: nothing did.
+
+    Raises:
+        OperatorError: not_allowed (the processes are another user's), or
+            still_running (they could not even be killed).
+    """
+    running = dict(_holders(path))
+    if not running:
+        return False
+    _signal(running, signal.SIGTERM)
+    if not _wait_until_gone(path, grace_s):
+        _signal(dict(_holders(path)), signal.SIGKILL)
+        if not _wait_until_gone(path, grace_s):
+            left = ", ".join(f"{n} ({pid})" for n, pid in _holders(path))
+            raise OperatorError("still_running", f"could not be stopped: {left}")
+    return True
+
+
+def _holders(path: Path) -> Iterator[tuple[str, int]]:
+    for file in sorted((path / "run").glob("*.pid")):
+        pid = holder_of(file)
+        if pid is not None:
+            yield file.stem, pid
+
+
+def _signal(running: dict[str, int], sign: signal.Signals) -> None:
+    """The parent stops its nodes itself; without one, they are told directly."""
+    told = {"up": running["up"]} if "up" in running else running
+    if sign == signal.SIGKILL:
+        told = running
+    for name, pid in told.items():
+        if pid == 0:
+            continue  # it has not written its pid yet: the next round sees it
+        try:
+            os.kill(pid, sign)
+        except ProcessLookupError:
+            continue
+        except PermissionError as error:
+            raise OperatorError(
+                "not_allowed", f"{name} (process {pid}) belongs to another user"
+            ) from error
+
+
+def _wait_until_gone(path: Path, grace_s: float) -> bool:
+    deadline = time.monotonic() + grace_s
+    while any(_holders(path)):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
