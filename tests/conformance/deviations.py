@@ -22,7 +22,14 @@ from hotseat.engine.limits import INTERNAL_EVENTS_MAX, NESTING_MAX, SAFE_INT_MAX
 
 from .language import evaluate
 
-__all__ = ["DEVIATIONS", "Demand", "Deviation", "demand_at_creation", "demand_at_step"]
+__all__ = [
+    "DEVIATIONS",
+    "Demand",
+    "Deviation",
+    "demand_at_creation",
+    "demand_at_step",
+    "softened",
+]
 
 Json = Any
 Case = Mapping[str, Json]
@@ -31,6 +38,7 @@ Ask = Callable[[Step], Json]  # performs one operation on the live session
 
 INTERNAL_NAMES = ("__timeout", "__gamekit_")
 REFUSED_BEFORE_NAMES = ("game_over", "unknown_player", "inactive_player")
+WARNING = {"severity": "warning"}
 AUTHOR_ERRORS = ("resolver_error", "derivation_error")
 PROBE_FAILED = re.compile(r'State "(?P<state>.*?)" failed during validation', re.DOTALL)
 TESTS = "tests/conformance/test_deviations.py"
@@ -71,6 +79,14 @@ def demand_at_creation(case: Case) -> Demand | None:
 def demand_at_step(case: Case, step: Step) -> Demand | None:
     """The demand of the first deviation that a step meets."""
     return next(_found(d.at_step(case, step) for d in DEVIATIONS), None)
+
+
+def softened(game: Mapping[str, Json], diagnostic: Mapping[str, Json]) -> Json:
+    """A recorded diagnostic as deviation 9 wants it: a failing probe only warns."""
+    state = diagnostic.get("state")
+    if diagnostic["code"] != "state_derivation_failed" or state is None:
+        return diagnostic
+    return diagnostic if state == game["initial"] else {**diagnostic, **WARNING}
 
 
 def _found(demands: Iterable[Demand | None]) -> Iterator[Demand]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import check_core, check_games, check_rng, check_roundrobin
+from . import check_core, check_games, check_rng, check_roundrobin, check_validation
 from .outcome import Outcome, skipped
 
 __all__ = ["UnreadableFile", "check_file"]
@@ -44,7 +44,7 @@ def check_file(path: Path) -> Iterator[Outcome]:
     if check is None:
         raise UnreadableFile(
             f"{path}: not a vector file of a known format (rng, roundrobin, "
-            "core_semantics, games); its keys are "
+            "core_semantics, games, validation); its keys are "
             f"{', '.join(map(repr, document)) or 'none'}"
         )
     return check(document)
@@ -79,7 +79,7 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
     if _is_list_of(cases, "game", "session"):
         return check_core.check
     if _is_list_of(cases, "game", "expect"):
-        return _skip_all("validation")
+        return check_validation.check
     if _is_list_of(cases, "data", "delta"):
         return _skip_all("profile")
     return None
