@@ -1,4 +1,4 @@
-"""Values of hotseat in the JSON shape of the reference implementation.
+"""Values of hotseat in the JSON shape of the reference implementation, and back.
 
 hotseat keeps no log inside a snapshot; the reference does. Whoever encodes a snapshot
 says which log entries it had.
@@ -12,10 +12,18 @@ from typing import Any
 import msgspec
 
 from hotseat.engine.control import ControlSummary
+from hotseat.engine.frozen import freeze
 from hotseat.engine.graph import Graph
 from hotseat.engine.refusal import Refusal
 from hotseat.engine.rng import RngState
-from hotseat.engine.snapshot import ControlMeta, Derived, Position, Snapshot
+from hotseat.engine.snapshot import (
+    EMPTY_DERIVED,
+    ControlMeta,
+    Derived,
+    Meta,
+    Position,
+    Snapshot,
+)
 from hotseat.engine.step import (
     Candidate,
     Evaluation,
@@ -33,6 +41,7 @@ __all__ = [
     "match_json",
     "plain",
     "position_json",
+    "read_snapshot",
     "refusal_json",
     "rng_json",
     "snapshot_json",
@@ -111,6 +120,29 @@ def snapshot_json(snapshot: Snapshot, log: Sequence[Json]) -> Json:
             "seed": meta.seed,
         },
     }
+
+
+def read_snapshot(given: Mapping[str, Json]) -> Snapshot:
+    """A snapshot in the reference's shape; what derives is left for the restore.
+
+    The reference numbers actions by the length of the log, hotseat by the revision
+    when it has no log, so the one is taken for the other here.
+    """
+    position, meta = given["position"], given["meta"]
+    rng = meta["rng"]
+    return Snapshot(
+        freeze(given["G"]),
+        Position(position["name"], tuple(position["path"]), position["turn"]),
+        EMPTY_DERIVED,
+        Meta(
+            freeze(meta["match"]),
+            meta["now"],
+            freeze(meta["result"]),
+            RngState(rng["draws"], rng["seed"], rng["state"]),
+            meta["seed"],
+        ),
+        len(meta["log"]),
+    )
 
 
 def event_json(record: EventRecord) -> Json:

@@ -15,14 +15,16 @@ from hotseat.engine.control import control_summary
 from hotseat.engine.definition import Game
 from hotseat.engine.errors import EngineError
 from hotseat.engine.graph import compile_graph
+from hotseat.engine.record import Record
 from hotseat.engine.refusal import Refusal
 from hotseat.engine.session import Session, create_session, session_from_snapshot
-from hotseat.engine.snapshot import snapshot_from_json
+from hotseat.engine.snapshot import Snapshot
 
 from .encode import (
     event_json,
     graph_json,
     plain,
+    read_snapshot,
     refusal_json,
     snapshot_json,
     step_json,
@@ -38,8 +40,11 @@ Json = Any
 
 @dataclass(frozen=True)
 class Saved:
-    snapshot: Any
+    """What a restored session starts from. A snapshot from elsewhere has no records."""
+
+    snapshot: Snapshot
     log: tuple[Json, ...]
+    records: tuple[Record, ...] = ()
 
 
 class Scenario:
@@ -116,17 +121,18 @@ class Scenario:
         ]
 
     def _save(self, step: Mapping[str, Json]) -> Json:
-        self._saved = Saved(self._session.snapshot, tuple(self._log))
+        session = self._session
+        self._saved = Saved(session.snapshot, tuple(self._log), tuple(session.log))
         return {"value": "saved"}
 
     def _restore(self, step: Mapping[str, Json]) -> Json:
         saved = self._saved
         if "snapshot" in step:
             given = step["snapshot"]
-            saved = Saved(snapshot_from_json(given), tuple(given["meta"]["log"]))
+            saved = Saved(read_snapshot(given), tuple(given["meta"]["log"]))
         if saved is None:
             raise Skip("restore without a saved snapshot")
-        self._session = session_from_snapshot(self._game, saved.snapshot)
+        self._session = session_from_snapshot(self._game, saved.snapshot, saved.records)
         self._log = list(saved.log)
         return {"value": "restored"}
 

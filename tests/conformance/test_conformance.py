@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from . import check_core
 from .formats import check_file
 from .outcome import Outcome
 
@@ -101,6 +102,16 @@ def test_runner_checks_the_rest_beside_an_unreadable_file(tmp_path: Path) -> Non
     done = run_runner(tmp_path / "absent.json", VECTORS / "roundrobin.json")
     assert done.returncode == 2
     assert done.stdout == "96 passed, 0 failed, 1 skipped\n"
+
+
+def test_restore_from_a_given_snapshot() -> None:
+    """A script may go on from a snapshot of another match, its log included."""
+    case = vector("core_semantics", "save_restore")
+    *_, restored, applied, replayed = case["steps"]
+    given = {**restored, "snapshot": restored["after"]}
+    case["steps"] = [given, applied, replayed]
+    (outcome,) = check_core.check({"cases": [case]})
+    assert outcome.status == "passed", outcome.text
 
 
 def test_later_formats_are_skipped(tmp_path: Path) -> None:
