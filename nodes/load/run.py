@@ -68,7 +68,8 @@ class LoadRun:
         began_s = anyio.current_time()
         async with anyio.create_task_group() as tasks:
             for plan in self._plans:
-                await anyio.sleep(began_s + plan.start_s - anyio.current_time())
+                due_s = began_s + plan.start_s
+                await anyio.sleep(max(0.0, due_s - anyio.current_time()))
                 tasks.start_soon(self._play, plan)
         self.tally.duration_s = anyio.current_time() - began_s
 

@@ -284,9 +284,10 @@ class SmallNode:
         decision = decide(hosted.state, asked, self.now_ms)
         hosted.state = decision.state
         answer = decision.answer
-        if decision.record is not None:
-            hosted.records.append(decision.record)
-        if decision.batch is not None:
+        change = decision.change
+        if change is not None:
+            hosted.records.append(change.record)
+        if change is not None and change.batch is not None:
             for watcher, seat in tuple(hosted.watchers):
                 self._view(watcher, hosted, seat, 0)
         if isinstance(answer, command.SeatHeld):
