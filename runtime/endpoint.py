@@ -43,7 +43,7 @@ from .link import (
 )
 from .link_options import LinkOptions
 from .outbox import Outbox
-from .wire import Channel, Wire
+from .wire import Channel, Wire, current_clock
 
 __all__ = ["DIAL_REFUSED", "WireEndpoint"]
 
@@ -97,6 +97,7 @@ class WireEndpoint:
         self._messages_sent = 0
         self._address: PeerAddress | None = None
         self._tasks: TaskGroup
+        self._clock: Callable[[], float]
 
     @property
     def identity(self) -> Identity:
@@ -120,7 +121,8 @@ class WireEndpoint:
         self._address = PeerAddress(
             identity.process, self._advertise or inbox, identity.incarnation
         )
-        self._read_s = anyio.current_time()
+        self._clock = current_clock()
+        self._read_s = self._clock()
         self._tasks = await anyio.create_task_group().__aenter__()
         self._tasks.start_soon(self._flush_when_dirty)
         self._tasks.start_soon(self._beat)
@@ -206,7 +208,7 @@ class WireEndpoint:
     # Incoming.
 
     def _drain(self) -> list[LinkEvent]:
-        now_s = anyio.current_time()
+        now_s = self._clock()
         for _ in range(self._options.drain_messages_max):
             item = self._wire.receive()
             if item is None:
@@ -218,7 +220,7 @@ class WireEndpoint:
         return events
 
     def _pipe_opened(self, pipe: int) -> None:
-        self._inbox.opened(pipe, anyio.current_time())
+        self._inbox.opened(pipe, self._clock())
         self._settle()
 
     def _pipe_closed(self, pipe: int) -> None:
@@ -277,14 +279,14 @@ class WireEndpoint:
         failures = 0
         with link.life:
             while True:
-                began_s = anyio.current_time()
+                began_s = self._clock()
                 with anyio.CancelScope() as link.connection:
                     try:
                         await self._carry(link)
                     except LinkRefused as error:
                         inbox = link.address.inbox
                         log.warning(DIAL_REFUSED, inbox=inbox, detail=str(error))
-                lived_s = anyio.current_time() - began_s
+                lived_s = self._clock() - began_s
                 good_s = _GOOD_LINK_PAUSES * self._options.backoff_s_max
                 failures = 0 if lived_s > good_s else failures + 1
                 await anyio.sleep(self._pause_s(failures))
@@ -362,7 +364,7 @@ class WireEndpoint:
         """Say that we live, and look who no longer does."""
         while True:
             await anyio.sleep(self._options.heartbeat_s)
-            now_s = anyio.current_time()
+            now_s = self._clock()
             beat = encode_frame(Heartbeat(int(now_s * 1000)))
             for link in self._outgoing.values():
                 # What waits already says as much.

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, cast
 
+import anyio
 from anyio.lowlevel import current_token
 
-__all__ = ["Channel", "Post", "Wire", "current_post"]
+__all__ = ["Channel", "Post", "Wire", "current_clock", "current_post"]
 
 Post = Callable[[Callable[[], None]], object]
 
@@ -73,3 +74,9 @@ def current_post() -> Post:
     if post is None:
         post = loop.call_soon_threadsafe  # type: ignore[attr-defined]  # asyncio's
     return cast(Post, post)
+
+
+def current_clock() -> Callable[[], float]:
+    """Return the running event loop's clock, for callbacks: they run in no task."""
+    loop = current_token().native_token
+    return getattr(loop, "time", anyio.current_time)  # asyncio's loop has its own

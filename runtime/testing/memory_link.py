@@ -199,11 +199,11 @@ class MemoryWire:
 
     def pipe_up(self, pipe: _Pipe) -> None:
         self._pipes[pipe.number] = pipe
-        current_post()(partial(self._tell, self._opened, pipe.number))
+        pipe.post(partial(self._tell, self._opened, pipe.number))
 
     def pipe_down(self, pipe: _Pipe) -> None:
         del self._pipes[pipe.number]
-        current_post()(partial(self._tell, self._closed, pipe.number))
+        pipe.post(partial(self._tell, self._closed, pipe.number))
 
     def arrival(self) -> None:
         self._arrival.set()
@@ -232,7 +232,7 @@ class _Pipe:
         self._held: deque[tuple[float, bytes]] = deque()  # ready at, message
         self._room = anyio.Event()
         self._over = False
-        self._post: Post = current_post()
+        self.post: Post = current_post()
         self.number = network.new_pipe(self)
         network.attach(self)
 
@@ -278,7 +278,7 @@ class _Pipe:
         if self.target is None and not self._over:
             self.target = target
             target.pipe_up(self)
-            self._post(self._up)
+            self.post(self._up)
 
     def go_down(self) -> None:
         if self._over:
@@ -288,4 +288,4 @@ class _Pipe:
         self._network.remove(self)
         if self.target is not None:
             self.target.pipe_down(self)
-        self._post(lambda: self._down())
+        self.post(lambda: self._down())
