@@ -2,6 +2,7 @@
 
 from .errors import ConfigError as ConfigError
 from .errors import Fault as Fault
+from .limits import LIMITS as LIMITS
 from .load import load_config as load_config
 from .schema import ClusterConfig as ClusterConfig
 from .schema import Config as Config

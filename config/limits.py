@@ -8,16 +8,83 @@ before it serves anybody.
 from __future__ import annotations
 
 from ..engine import limits as engine
+from ..runtime import codec, control_plane, coordinator, dedupe
+from ..runtime.link_options import LinkOptions
+from ..runtime.options import SupervisorOptions
+from .schema import SHARDS_MAX
 
 __all__ = ["LIMITS"]
 
 LIMITS = {
     "nesting": engine.NESTING_MAX,
+    "value_depth": codec.VALUE_DEPTH_MAX,
     "payload_bytes": engine.PAYLOAD_BYTES_MAX,
+    "frame_bytes": codec.FRAME_LIMIT_BYTES,
+    "message_bytes": codec.MESSAGE_LIMIT_BYTES,
+    "frames_per_message": codec.FRAMES_PER_MESSAGE_MAX,
     "g_bytes": engine.G_BYTES_MAX,
     "g_bytes_hard": engine.G_BYTES_HARD_MAX,
     "internal_events_per_batch": engine.INTERNAL_EVENTS_MAX,
+    "keys_per_seat": dedupe.REMEMBERED_KEYS_MAX,
+    "sessions_per_seat": dedupe.SESSIONS_PER_SEAT_MAX,
+    "shards": SHARDS_MAX,
+    "coordinator_writes": coordinator.WRITES_MAX,
+    "coordinator_value_bytes": coordinator.VALUE_BYTES_MAX,
 }
-"""Bound by name, unit last. `hotseat version --json` prints them."""
+"""The fixed bounds by name, unit last. Those that are options are in `schema`."""
 
-assert engine.PAYLOAD_BYTES_MAX < engine.G_BYTES_MAX < engine.G_BYTES_HARD_MAX, LIMITS
+LINK, SUPERVISOR = LinkOptions(), SupervisorOptions()
+
+
+def _must(holds: bool, rule: str) -> None:
+    """Not an assert: these rules hold under `python -O`, too."""
+    if not holds:
+        raise AssertionError(f"{rule}; the bounds are {LIMITS}, {LINK}, {SUPERVISOR}")
+
+
+_must(
+    engine.PAYLOAD_BYTES_MAX < engine.G_BYTES_MAX < engine.G_BYTES_HARD_MAX,
+    "a payload is smaller than a G, and a G that warns than one that is refused",
+)
+_must(
+    codec.PAYLOAD_LIMIT_BYTES == engine.PAYLOAD_BYTES_MAX,
+    "the codec refuses what the engine declares too large, and nothing else",
+)
+_must(
+    2 * engine.PAYLOAD_BYTES_MAX <= codec.FRAME_LIMIT_BYTES,
+    "a frame holds the largest payload with all that surrounds it",
+)
+_must(
+    codec.FRAME_LIMIT_BYTES < codec.MESSAGE_LIMIT_BYTES,
+    "a message holds the largest frame",
+)
+_must(
+    engine.NESTING_MAX < codec.VALUE_DEPTH_MAX,
+    "the wire carries every value that the engine accepts, in its envelope",
+)
+_must(
+    SHARDS_MAX == control_plane.SHARDS_MAX,
+    "the coordinator's records hold every shard that can be configured",
+)
+_must(
+    SUPERVISOR.match.payload_bytes_max <= engine.PAYLOAD_BYTES_MAX,
+    "a match accepts no payload that the codec refuses",
+)
+_must(
+    SUPERVISOR.match.view_bytes_max < codec.FRAME_LIMIT_BYTES
+    and SUPERVISOR.match.log_page_bytes < codec.FRAME_LIMIT_BYTES
+    and SUPERVISOR.match_input_bytes_max < codec.FRAME_LIMIT_BYTES,
+    "a view, a page of a log and a match's input each fit into one frame",
+)
+_must(
+    LINK.queue_bytes_max >= 2 * codec.FRAME_LIMIT_BYTES,
+    "a link can queue one largest frame while another is sent",
+)
+_must(
+    3 * LINK.heartbeat_s <= LINK.silence_s,
+    "one late heartbeat is not a death",
+)
+_must(
+    not LINK.faults() and not SUPERVISOR.validate(),
+    "the defaults have no faults",
+)

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 
 __all__ = [
@@ -31,7 +33,7 @@ __all__ = [
     "OptionFaults",
 ]
 
-Options = TypeVar("Options", bound="SelfChecking")
+Options = TypeVar("Options")
 
 SHARDS_MAX = 4096
 """Above this the shard table no longer fits one message to a router."""
@@ -49,18 +51,19 @@ class OptionFaults(ValueError):
         super().__init__("; ".join(sentences))
 
 
-class SelfChecking(Protocol):
-    """Options of a component: they know their own faults, one sentence each."""
+def _none_of(faults: Callable[[Options], tuple[str, ...]]) -> AfterValidator:
+    """Accept a component's options if it finds no fault with them.
 
-    def validate(self) -> tuple[str, ...]:
-        """Each sentence begins with the option it is about."""
+    Each sentence of `faults` begins with the option it is about.
+    """
 
+    def check(options: Options) -> Options:
+        sentences = faults(options)
+        if sentences:
+            raise OptionFaults(sentences)
+        return options
 
-def _checked(options: Options) -> Options:
-    sentences = options.validate()
-    if sentences:
-        raise OptionFaults(sentences)
-    return options
+    return AfterValidator(check)
 
 
 def _name(text: str) -> str:
@@ -149,6 +152,7 @@ class Config(BaseSettings):
     cluster: ClusterConfig
     node: NodeConfig
     log: LogConfig = LogConfig()
-    supervisor: Annotated[SupervisorOptions, AfterValidator(_checked)] = (
+    link: Annotated[LinkOptions, _none_of(LinkOptions.faults)] = LinkOptions()
+    supervisor: Annotated[SupervisorOptions, _none_of(SupervisorOptions.validate)] = (
         SupervisorOptions()
     )

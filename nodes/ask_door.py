@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio
 import msgpack
 
+from ..runtime.errors import LinkError
 from .exit_codes import ExitCode
 from .operator_error import OperatorError
 
@@ -22,12 +22,12 @@ DOOR_TIMEOUT_S = 2.0
 
 
 class DoorUnreachable(OperatorError):
-    """Nobody answers at that address."""
+    """No node answers at that address. Code: door_unreachable or door_timeout."""
 
-    def __init__(self, address: str, reason: str) -> None:
+    def __init__(self, message: str, *, code: str = "door_unreachable") -> None:
         super().__init__(
-            "door_unreachable",
-            f"no node answers at {address}: {reason}",
+            code,
+            message,
             hint="hotseat up starts a cluster; hotseat status --dir DIR shows it",
             exit_code=ExitCode.UNREACHABLE,
         )
@@ -50,16 +50,15 @@ async def ask_door(
 
     request = msgpack.packb({"op": op, **fields})
     try:
-        # nng's own timeout ends it: a cancelled request may leak or lose an answer
-        with anyio.CancelScope(shield=True):
-            reply = await door_request(address, request, timeout_s)
+        reply = await door_request(address, request, timeout_s)
+    except LinkError as error:
+        raise DoorUnreachable(str(error), code=error.code) from error
+    try:
         answer = msgpack.unpackb(reply)
-    except OperatorError:
-        raise
-    except Exception as error:  # of the transport, or of what is no msgpack
-        raise DoorUnreachable(address, str(error) or type(error).__name__) from error
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise DoorUnreachable(f"what answers at {address} is no node") from error
     if not isinstance(answer, dict):
-        raise DoorUnreachable(address, "what answers there is not a node")
+        raise DoorUnreachable(f"what answers at {address} is no node")
     if not answer.pop("ok", False):
         code, message = answer.get("code", "refused"), answer.get("message", "")
         raise DoorRefused(str(code), f"{address}: {message or code}")

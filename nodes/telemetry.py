@@ -51,6 +51,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "session_not_renewed": "A liveness lease could not be renewed this time.",
         "session_left_to_expire": "A lease could not be given back and will run out.",
         # matches
+        "game_failed": "A game's own code raised; the traceback is its author's.",
+        "stuck_deadline": "A step left a deadline already past: it does not fire.",
         "timeout_not_fired": "A deadline's transition failed: the match stays as it is.",
     }
 )

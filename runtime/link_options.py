@@ -30,22 +30,27 @@ class LinkOptions:
     # Messages taken in one drain: bounds what one `receive` returns.
     drain_messages_max: int = 256
 
-    def validate(self) -> None:
-        """
-        Raises:
-            ValueError: Options that cannot work together; all are named.
-        """
-        faults = [
-            f"{name} must be positive"
+    def faults(self) -> tuple[str, ...]:
+        """What cannot work, one sentence each; every one begins with its option."""
+        found = [
+            f"{name} must be positive, not {getattr(self, name)}"
             for name in self.__slots__
             if getattr(self, name) <= 0
         ]
         if self.silence_s < 3 * self.heartbeat_s:
             # Fewer, and a single late heartbeat would look like a death.
-            faults.append("silence_s must be at least three times heartbeat_s")
+            found.append("silence_s must be at least three times heartbeat_s")
         if self.backoff_s_max < self.backoff_s_min:
-            faults.append("backoff_s_max must not be less than backoff_s_min")
+            found.append("backoff_s_max must not be less than backoff_s_min")
         if self.queue_bytes_max < 2 * 1024 * 1024:
-            faults.append("queue_bytes_max must hold two of the largest frames")
-        if faults:
-            raise ValueError("link options: " + "; ".join(faults))
+            found.append("queue_bytes_max must hold two of the largest frames")
+        return tuple(found)
+
+    def validate(self) -> None:
+        """
+        Raises:
+            ValueError: Options that cannot work together; all are named.
+        """
+        found = self.faults()
+        if found:
+            raise ValueError("link options: " + "; ".join(found))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exit_codes import ExitCode
-from .options import Cluster, Dir, Json, folder
+from .options import Cluster, Dir, Json, place
 
 __all__ = ["status"]
 
@@ -19,7 +19,7 @@ def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> i
     """
     import anyio
 
-    found = anyio.run(_ask_all, dir, cluster)
+    found = anyio.run(_ask_all, place(dir, cluster))
     if json:
         print(json_text.dumps(found))
     else:
@@ -30,18 +30,17 @@ def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> i
     return ExitCode.OK if all(node["ready"] for node in nodes) else ExitCode.FAILED
 
 
-async def _ask_all(dir: Path | None, cluster: str | None) -> dict[str, Any]:
+async def _ask_all(place: Path | str) -> dict[str, Any]:
     """Ask every door of the cluster at once."""
     import anyio
 
     from ..ask_door import ask_door
     from ..cluster_dir import ClusterDir
 
-    if cluster is not None and dir is None:
-        identity = await ask_door(cluster, "identify")
-        home = ClusterDir.load(Path(identity["secret_file"]).parent)
-    else:
-        home = ClusterDir.load(folder(dir))
+    if isinstance(place, str):
+        identity = await ask_door(place, "identify")
+        place = Path(identity["secret_file"]).parent
+    home = ClusterDir.load(place)
     answers: dict[str, dict[str, Any]] = {}
 
     async def ask(node: str) -> None:

@@ -128,7 +128,8 @@ def test_options_of_a_component_report_their_own_faults_too(tmp_path: Path) -> N
     """What the runtime says of its options comes with the rest, at their places."""
     file = write(
         tmp_path,
-        "[supervisor]\nmatches_max = 0\n[supervisor.match]\nmailbox_bytes_max = 1\n",
+        "[supervisor]\nmatches_max = 0\n[supervisor.match]\nmailbox_bytes_max = 1\n"
+        "[link]\nheartbeat_s = 9.0\n",
     )
     faults = faults_of(
         file, environ={"HOTSEAT_SUPERVISOR_ENDED_KEPT_S": "-1"}, flags=IDENTITY
@@ -139,6 +140,7 @@ def test_options_of_a_component_report_their_own_faults_too(tmp_path: Path) -> N
         "HOTSEAT_SUPERVISOR_ENDED_KEPT_S",
         "cluster.id",
         f"supervisor in {file}",
+        f"link in {file}",
     }
     assert f"supervisor.matches_max in {file}: matches_max must be positive, not 0" in {
         str(fault) for fault in faults

@@ -1,0 +1,243 @@
+"""The command line: help, errors with a code, exit statuses, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hotseat.nodes.cluster_dir import ClusterDir
+
+pytestmark = pytest.mark.system
+
+HEAVY = ("trio", "pynng", "structlog", "httpx", "textual", "pydantic", "anyio")
+
+BROKEN_GAME = """
+from hotseat.engine.definition import *
+game = define_game(
+    name="nim", max_players=2, events=["take"], initial="nowhere",
+    states={"play": state()}, setup=lambda ctx: {},
+    transitions=[transition("take", "play", "moon")],
+    views=views(public=lambda ctx: ctx.G),
+)
+"""
+
+
+def hotseat(
+    *arguments: str, cwd: Path, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Run one command from a folder, with nothing of HOTSEAT_* but what is given."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", *arguments],
+        cwd=cwd,
+        env=kept | environ,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
+def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The error lines, which alone may stand on stderr beside their hints."""
+    lines = done.stderr.splitlines()
+    assert all(line.startswith(("error[", "  hint: ")) for line in lines), done.stderr
+    return [line for line in lines if line.startswith("error[")]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    """Help appears at once: no loop, no sockets, no validation library."""
+    code = (
+        "import sys\n"
+        "from hotseat.nodes.cli.main import run\n"
+        f"run({arguments!r})\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout
+    assert done.stderr == "[]\n"
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    """What there is can be found from the help alone."""
+    text = hotseat("--help", cwd=tmp_path).stdout
+    for command in ("up", "down", "status", "loadtest", "game", "node", "version"):
+        assert f" {command} " in text
+        done = hotseat(command, "--help", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dance"], "dance"),
+        (["up", "--nodes", "many"], "many"),
+        (["up", "--nodes", "0"], "0"),
+        (["status", "--colour"], "--colour"),
+        (["game", "check"], "GAME"),
+    ],
+)
+def test_a_wrong_command_line_is_one_error_and_status_2(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    """Usage errors name what was wrong, and where the help is."""
+    done = hotseat(*arguments, cwd=tmp_path)
+    (error,) = errors(done)
+    assert error.startswith("error[usage]: ")
+    assert said in error
+    assert "--help" in done.stderr
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_version_has_a_json_form(tmp_path: Path) -> None:
+    """Scripts read the version without parsing prose."""
+    shown = json.loads(hotseat("version", "--json", cwd=tmp_path).stdout)
+    assert shown["version"] == hotseat("version", cwd=tmp_path).stdout.strip()
+    assert shown["protocol"] >= 1
+
+
+def test_installed_games_are_listed(tmp_path: Path) -> None:
+    """All shipped games are there, and sound."""
+    games = json.loads(hotseat("game", "list", "--json", cwd=tmp_path).stdout)["games"]
+    assert {game["name"] for game in games} >= {
+        "connect-four",
+        "pig-dice",
+        "rock-paper-scissors",
+        "tic-tac-toe",
+    }
+    assert not [game for game in games if "error" in game]
+
+
+def test_checking_a_sound_game_is_status_0(tmp_path: Path) -> None:
+    """A shipped game has no errors."""
+    done = hotseat("game", "check", "tic-tac-toe", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0 errors" in done.stdout
+
+
+def test_checking_a_broken_game_prints_every_finding_and_is_status_1(
+    tmp_path: Path,
+) -> None:
+    """The author sees all findings at once, in text and as JSON."""
+    (tmp_path / "nim.py").write_text(BROKEN_GAME)
+    done = hotseat("game", "check", "nim:game", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("error[") >= 2
+    done = hotseat("game", "check", "nim:game", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert report["ok"] is False
+    assert len(report["diagnostics"]) >= 2
+    assert not list(tmp_path.glob("error*"))
+
+
+@pytest.mark.parametrize("command", [["game", "check"], ["up", "--game"]])
+def test_an_unknown_game_is_one_error(tmp_path: Path, command: list[str]) -> None:
+    """Nothing is started for a game that is not there."""
+    done = hotseat(*command, "no_such_game_of_mine:game", cwd=tmp_path)
+    (error,) = errors(done)
+    assert error.startswith("error[unknown_game]: ")
+    assert done.returncode == 1
+
+
+def test_three_faults_of_a_configuration_are_three_errors_and_status_2(
+    tmp_path: Path,
+) -> None:
+    """Each fault has a code and its place: file, variable, flag."""
+    home = ClusterDir.open(tmp_path / "c")
+    with home.config_path.open("a") as file:
+        file.write('[node]\nlop = "trio"\n')
+    done = hotseat(
+        *("node", "--dir", str(home.path), "--node", "n1", "--log-level", "loud"),
+        cwd=tmp_path,
+        HOTSEAT_NODE_LISTEN="nowhere",
+    )
+    said = errors(done)
+    assert len(said) == 3
+    assert any(line.startswith("error[unknown_key]: node.lop in ") for line in said), (
+        said
+    )
+    assert any("HOTSEAT_NODE_LISTEN: expected an address" in line for line in said)
+    assert any("--log-level: expected one of" in line for line in said)
+    assert "did you mean node.loop?" in done.stderr
+    assert done.returncode == 2
+
+
+def test_up_finds_the_faults_before_it_starts_anything(tmp_path: Path) -> None:
+    """The parent checks what its nodes would be told."""
+    home = ClusterDir.open(tmp_path / "c")
+    with home.config_path.open("a") as file:
+        file.write('[node]\nlop = "trio"\n[log]\nlevel = "loud"\n')
+    for extra in ([], ["--detach"]):
+        done = hotseat("up", "--dir", str(home.path), *extra, cwd=tmp_path)
+        assert len(errors(done)) == 2
+        assert done.returncode == 2
+        assert not list((home.path / "logs").glob("n*.log"))
+
+
+def test_another_number_of_shards_is_one_clear_error(tmp_path: Path) -> None:
+    """A folder belongs to one cluster, shards and all."""
+    home = ClusterDir.open(tmp_path / "c", 16)
+    done = hotseat("up", "--dir", str(home.path), "--shards", "8", cwd=tmp_path)
+    (error,) = errors(done)
+    assert error.startswith("error[shards_differ]: ")
+    assert done.returncode == 2
+
+
+def test_a_secret_that_others_can_read_stops_a_node(tmp_path: Path) -> None:
+    """Better no node than one whose secret may be known."""
+    home = ClusterDir.open(tmp_path / "c")
+    home.secret_path.chmod(0o644)
+    done = hotseat("node", "--dir", str(home.path), "--node", "n1", cwd=tmp_path)
+    (error,) = errors(done)
+    assert error.startswith("error[secret_exposed]: ")
+    assert done.returncode == 2
+
+
+def test_no_cluster_is_status_3_and_nothing_to_stop_is_0(tmp_path: Path) -> None:
+    """Asking needs a cluster; stopping is content without one."""
+    done = hotseat("status", cwd=tmp_path)
+    (error,) = errors(done)
+    assert error.startswith("error[no_cluster]: ")
+    assert done.returncode == 3
+    done = hotseat("down", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "nothing runs there\n")
+
+
+def test_a_door_that_nobody_answers_is_status_3(tmp_path: Path) -> None:
+    """--cluster and HOTSEAT_CLUSTER name a door; a dead one is told apart."""
+    door = f"ipc://{tmp_path}/n1.door"
+    for done in (
+        hotseat("status", "--cluster", door, cwd=tmp_path),
+        hotseat("status", cwd=tmp_path, HOTSEAT_CLUSTER=door),
+    ):
+        (error,) = errors(done)
+        assert error.startswith("error[door_unreachable]: ")
+        assert done.returncode == 3
+
+
+def test_a_stopped_cluster_shows_its_nodes_as_silent(tmp_path: Path) -> None:
+    """Status still names every node that ran, and says that none answers."""
+    home = ClusterDir.open(tmp_path / "c")
+    for node in ("n1", "n2", "n10"):
+        home.pid_path(node).touch()
+    done = hotseat("status", "--json", cwd=tmp_path, HOTSEAT_DIR=str(home.path))
+    assert done.returncode == 3
+    shown = json.loads(done.stdout)
+    assert [node["node"] for node in shown["nodes"]] == ["n1", "n2", "n10"]
+    assert not any(node["reachable"] for node in shown["nodes"])
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    """Only who asks for it sees one."""
+    done = hotseat("--debug", "status", cwd=tmp_path)
+    assert "Traceback" in done.stderr
