@@ -53,7 +53,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         # matches
         "game_failed": "A game's own code raised; the traceback is its author's.",
         "stuck_deadline": "A step left a deadline already past: it does not fire.",
-        "timeout_not_fired": "A deadline's transition failed: the match stays as it is.",
+        "timeout_not_fired": "A deadline's transition failed: nothing changed.",
     }
 )
 """Every event that is ever logged, with a sentence for who reads it."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from .options import Cluster, Dir, Json, folder
+from .options import Cluster, Dir, Json, place
 
 __all__ = ["loadtest"]
 
@@ -75,7 +75,7 @@ def loadtest(
 
     return run(
         LoadOptions(
-            cluster=cluster if cluster is not None and dir is None else folder(dir),
+            cluster=place(dir, cluster),
             matches=matches,
             games=tuple(game or ()),
             seed=seed,
