@@ -16,7 +16,7 @@ from .definition import Event
 from .errors import InvalidJsonValueError, ProfileDeltaError, TooDeepError
 from .frozen import FDict, freeze
 from .jsonvalue import Json
-from .profile import apply_profile_deltas
+from .profiles import apply_profile_deltas
 from .refusal import Refusal, refuse
 from .step import Enqueued
 

@@ -37,7 +37,7 @@ from .limits import INTERNAL_EVENTS_MAX
 from .match_input import normalize_match_input
 from .matching import Family, Question, Selection, select
 from .overflow import overflow
-from .profile import hydrate_profiles
+from .profiles import hydrate_profiles
 from .refusal import Refusal, fault_from, refuse
 from .rng import initial_rng
 from .snapshot import EMPTY_DERIVED, Meta, Position, Snapshot

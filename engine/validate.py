@@ -18,7 +18,7 @@ from .errors import DefinitionError
 from .frozen import FDict
 from .match_input import normalize_match_input
 from .probe import probe_states
-from .profile import hydrate_profiles
+from .profiles import hydrate_profiles
 from .topology import Node, build_topology
 
 __all__ = ["Diagnostic", "Report", "hostable", "validate"]
