@@ -1,0 +1,1 @@
+"""Tests of the engine, from the author's and the host's side."""
