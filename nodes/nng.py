@@ -33,7 +33,7 @@ from ..runtime.link import Identity
 from ..runtime.link_options import LinkOptions
 from ..runtime.wire import Channel, Post, current_post
 
-__all__ = ["NngEndpoint", "NngWire"]
+__all__ = ["NngEndpoint", "NngWire", "post_quietly"]
 
 # Bytes. nng closes the pipe of a larger message without a word; a little above our
 # own limit, so that what is slightly too large is refused by name.
@@ -158,7 +158,7 @@ class NngWire:
 
     def _soon(self, function: Callable[..., None], *args: object) -> None:
         """Post to the loop, from a thread of nng's."""
-        _post(self._post, partial(self._unless_closed, function, *args))
+        post_quietly(self._post, partial(self._unless_closed, function, *args))
 
     def _unless_closed(self, function: Callable[..., None], *args: object) -> None:
         if not self._closed:
@@ -185,10 +185,10 @@ class NngChannel:
         )
         self._socket.add_pre_pipe_connect_cb(self._admit)
         self._socket.add_post_pipe_connect_cb(
-            lambda pipe: _post(post, partial(self._unless_closed, up))
+            lambda pipe: post_quietly(post, partial(self._unless_closed, up))
         )
         self._socket.add_post_pipe_remove_cb(
-            lambda pipe: _post(post, partial(self._unless_closed, down))
+            lambda pipe: post_quietly(post, partial(self._unless_closed, down))
         )
         try:
             self._socket.dial(inbox, block=False)
@@ -228,8 +228,9 @@ class NngChannel:
             callback()
 
 
-def _post(post: Post, callback: Callable[[], None]) -> None:
-    # RuntimeError: the loop has ended (trio.RunFinishedError is one); nobody listens.
+def post_quietly(post: Post, callback: Callable[[], None]) -> None:
+    """Post to the loop from a thread of nng's; nothing if the loop has ended."""
+    # trio's RunFinishedError is a RuntimeError; asyncio raises a plain one.
     with suppress(RuntimeError):
         post(callback)
 
