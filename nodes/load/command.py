@@ -15,6 +15,7 @@ from ..client import ClientOptions, ClusterUnreachable, connect
 from ..exit_codes import ExitCode
 from ..games import installed_games, load_game
 from ..operator_error import OperatorError
+from ..telemetry import structured_logging
 from .plan import LoadOptions, plan_matches
 from .progress import show_progress
 from .report import Tally, closing_table, report_json
@@ -43,7 +44,8 @@ def run(options: LoadOptions) -> int:
                 exit_code=ExitCode.USAGE,
             )
     try:
-        tally = anyio.run(_run, options, games, backend=options.loop)
+        with structured_logging(level="warning"):
+            tally = anyio.run(_run, options, games, backend=options.loop)
     except ClusterUnreachable as error:
         raise OperatorError(
             error.code,
