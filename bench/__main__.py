@@ -65,8 +65,9 @@ def main() -> int:
             with progress.status(f"measuring {name}"):
                 rows.append(ROWS[name]())
     console = Console()
-    width = None if console.is_terminal else TABLE_WIDTH
-    console.print(_table(rows), width=width, crop=False)
+    if not console.is_terminal:
+        console = Console(width=TABLE_WIDTH)
+    console.print(_table(rows))
     _write(rows)
     return 1 if options.check and any(row.met is False for row in rows) else 0
 
