@@ -21,7 +21,7 @@ from .cluster_dir import ClusterDir
 from .exit_codes import ExitCode
 from .local_child import Child, ChildFailed, ChildOptions, News, NewsKind
 from .operator_error import OperatorError
-from .pid_file import PidFile, PidFileHeld
+from .pid_file import PidFile, PidFileHeld, holder_of
 from .telemetry import get_logger
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class LocalCluster:
             OperatorError: start_failed or start_timeout, before it was ever ready.
                 Then, too, no node is left.
         """
+        _write_names(self._plan.folder, self._plan.nodes)
         async with anyio.create_task_group() as watchers:
             watchers.start_soon(self._obey_signals)
             watchers.start_soon(self._await_ready)
@@ -167,6 +168,15 @@ class LocalCluster:
             self._ready.set()
             get_logger().info("cluster_ready")
             self._on_ready()
+
+
+def _write_names(folder: ClusterDir, nodes: Sequence[str]) -> None:
+    """Let the folder name these nodes, and no old one that does not run."""
+    for node in folder.node_names():
+        if node not in nodes and holder_of(folder.pid_path(node)) is None:
+            folder.pid_path(node).unlink(missing_ok=True)
+    for node in nodes:
+        folder.pid_path(node).touch(0o600)
 
 
 @contextmanager

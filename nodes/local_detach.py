@@ -47,8 +47,13 @@ def start_detached(argv: Sequence[str], log: Path) -> Report:
             )
     finally:
         os.close(write_end)
-    with open(read_end, "rb") as pipe:
-        text = pipe.read(REPORT_BYTES_MAX)
+    try:
+        with open(read_end, "rb") as pipe:
+            text = pipe.read(REPORT_BYTES_MAX)
+    except BaseException:  # Ctrl-C while it starts: then nothing is to run on
+        process.terminate()
+        process.wait()
+        raise
     report = _read(text)
     if report is not None and not report.error:
         process.returncode = 0  # it lives on without us: nothing to wait for

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .operator_error import OperatorError
@@ -20,6 +20,10 @@ __all__ = ["stop_local"]
 POLL_S = 0.05
 GRACE_S = 20.0
 """More than a parent needs to stop its nodes, the unwilling ones included."""
+
+EXIT_S = 2.0
+"""Between giving up its pid file and its end, a process has nothing left to do. A
+dead one that nobody reaps, as in some containers, is not waited for any longer."""
 
 
 def stop_local(path: Path, *, grace_s: float = GRACE_S) -> bool:
@@ -38,6 +42,7 @@ def stop_local(path: Path, *, grace_s: float = GRACE_S) -> bool:
         if not _wait_until_gone(path, grace_s):
             left = ", ".join(f"{n} ({pid})" for n, pid in _holders(path))
             raise OperatorError("still_running", f"could not be stopped: {left}")
+    _wait_for_exits(running.values())
     return True
 
 
@@ -73,3 +78,19 @@ def _wait_until_gone(path: Path, grace_s: float) -> bool:
             return False
         time.sleep(POLL_S)
     return True
+
+
+def _wait_for_exits(pids: Iterable[int]) -> None:
+    deadline = time.monotonic() + EXIT_S
+    while any(map(_exists, pids)) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != 0

@@ -95,7 +95,8 @@ def _detach(path: Path, nodes: int, shards: int | None, games: Sequence[str]) ->
         return report.exit_code
     _say(f"hotseat: {nodes} nodes run in {_shown(path)}")
     _say("ready")
-    _say(_what_next(path, f"{_program()} down --dir {_shown(path)}   stops it"))
+    _say(_what_next(path))
+    _say(f"  {_program()} down --dir {_shown(path)}")
     return report.exit_code
 
 
@@ -158,7 +159,8 @@ def _run(
 
         def ready() -> None:
             say("ready")
-            say(_what_next(path, "Ctrl-C stops it"))
+            say(_what_next(path))
+            say("Ctrl-C stops all.")
             on_ready()
 
         bound = {"cluster": home.cluster, "node": "up"}
@@ -208,13 +210,12 @@ def _plan(
     )
 
 
-def _what_next(path: Path, last: str) -> str:
+def _what_next(path: Path) -> str:
     program, place = _program(), _shown(path)
     return (
         "Try next, from another terminal:\n"
         f"  {program} loadtest --dir {place}\n"
-        f"  {program} status --dir {place}\n"
-        f"{last}"
+        f"  {program} status --dir {place}"
     )
 
 

@@ -218,6 +218,14 @@ async def test_a_node_that_was_ready_once_is_never_given_up(tmp_path: Path) -> N
             await cluster.hears("n1 is back")
 
 
+async def test_the_folder_names_the_nodes_of_this_run(tmp_path: Path) -> None:
+    """Nodes of an earlier, larger run are forgotten, the present ones are known."""
+    cluster = Cluster(tmp_path, lambda node: OBEDIENT)
+    cluster.folder.pid_path("n4").touch()
+    async with running(cluster):
+        assert cluster.folder.node_names() == ("n1", "n2", "n3")
+
+
 def test_a_folder_has_one_parent_at_a_time(tmp_path: Path) -> None:
     """The second is told who is there; after the first, the folder is free."""
     with owned_folder(tmp_path) as first:

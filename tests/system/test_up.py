@@ -1,0 +1,217 @@
+"""A real cluster on this machine: up, down, and what may happen between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hotseat.nodes.cluster_dir import ClusterDir
+from hotseat.nodes.pid_file import holder_of
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+PATIENCE_S = 40.0
+
+OWN_GAME = """
+from hotseat.engine.definition import *
+game = define_game(
+    name="nim", max_players=2, events=["take"], initial="play",
+    states={"play": state(active_players=["0"])}, setup=lambda ctx: {},
+    transitions=[transition("take", "play", "play")],
+    views=views(public=lambda ctx: ctx.G),
+)
+"""
+
+
+class Operator:
+    """Somebody at a shell, in a folder, with a cluster in `c` below it."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+        self.home = cwd / "c"
+        self.environ = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("HOTSEAT_")
+        }
+
+    def argv(self, command: str, *arguments: str) -> list[str]:
+        program = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main"]
+        return [*program, command, "--dir", str(self.home), *arguments]
+
+    def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.argv(command, *arguments),
+            cwd=self.cwd,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """`hotseat up` in the foreground, ready."""
+        process = subprocess.Popen(
+            self.argv("up", *arguments),
+            cwd=self.cwd,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line == "ready\n":
+                return process
+        raise AssertionError("it was never ready")
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run("status", "--json").stdout)
+        return found
+
+    def pid(self, name: str) -> int | None:
+        return holder_of(self.home / "run" / f"{name}.pid")
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Other processes have no event to wait for: ask again until it is so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Iterator[Operator]:
+    operator = Operator(tmp_path)
+    yield operator
+    assert operator.run("down").returncode == 0
+    assert all(operator.pid(name) is None for name in ("up", "n1", "n2", "n3"))
+
+
+def test_detached_it_returns_when_all_is_ready_and_down_stops_all(
+    operator: Operator,
+) -> None:
+    """For scripts: up, ask, down; and the identity stays for the next time."""
+    up = operator.run("up", "--detach")
+    assert (up.returncode, up.stderr) == (0, "")
+    assert "ready" in up.stdout.splitlines()
+    shown = operator.status()
+    assert [node["node"] for node in shown["nodes"]] == ["n1", "n2", "n3"]
+    assert all(node["ready"] for node in shown["nodes"])
+    pids = [operator.pid(name) for name in ("up", "n1", "n2", "n3")]
+    down = operator.run("down")
+    assert (down.returncode, down.stdout) == (0, "stopped\n")
+    for pid in pids:
+        assert pid is not None
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert operator.run("down").stdout == "nothing runs there\n"
+    assert operator.run("up", "--nodes", "1", "--detach").returncode == 0
+    again = operator.status()
+    assert again["cluster"] == shown["cluster"]
+    assert [node["node"] for node in again["nodes"]] == ["n1"]
+
+
+def test_the_nodes_together_own_every_shard(operator: Operator) -> None:
+    """Ready means that no shard is without an owner, and none has two."""
+    assert operator.run("up", "--shards", "5", "--detach").returncode == 0
+    owned = [shard for node in operator.status()["nodes"] for shard in node["shards"]]
+    assert sorted(owned) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_cleanly(operator: Operator, sign: signal.Signals) -> None:
+    """Ctrl-C and SIGTERM are status 0, with every node gone."""
+    with operator.start() as process:
+        process.send_signal(sign)
+        assert process.stdout is not None
+        assert "stopped" in process.stdout.read().splitlines()
+        assert process.wait(PATIENCE_S) == 0
+    assert operator.pid("n1") is None
+
+
+def test_a_killed_node_comes_back(operator: Operator) -> None:
+    """kill -9 of a node: another process takes its name and is ready."""
+    assert operator.run("up", "--detach").returncode == 0
+    killed = operator.pid("n2")
+    assert killed
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: operator.pid("n2") not in (None, 0, killed))
+    wait_until(lambda: operator.run("status").returncode == 0)
+
+
+def test_nodes_do_not_outlive_their_parent(operator: Operator) -> None:
+    """kill -9 of the parent: its nodes end by themselves, and it can be up again."""
+    assert operator.run("up", "--detach").returncode == 0
+    parent = operator.pid("up")
+    assert parent
+    os.kill(parent, signal.SIGKILL)
+    wait_until(lambda: not any(operator.pid(name) for name in ("n1", "n2", "n3")))
+    assert operator.run("up", "--detach").returncode == 0
+
+
+def test_a_second_parent_is_refused(operator: Operator) -> None:
+    """A folder has one parent; the first one does not notice."""
+    assert operator.run("up", "--nodes", "1", "--detach").returncode == 0
+    for arguments in ([], ["--detach"]):
+        second = operator.run("up", *arguments)
+        assert second.returncode == 1
+        assert second.stderr.startswith("error[already_running]: ")
+    assert operator.status()["nodes"][0]["ready"]
+
+
+def test_a_second_node_of_one_name_is_refused(operator: Operator) -> None:
+    """An identity is held by one process at a time."""
+    assert operator.run("up", "--nodes", "1", "--detach").returncode == 0
+    second = operator.run("node", "--node", "n1")
+    assert second.returncode == 1
+    assert "error[already_running]: node n1" in second.stderr
+
+
+def test_a_port_in_use_is_the_reason_why_it_is_never_ready(operator: Operator) -> None:
+    """The node's own error reaches who ran `up`, with its code."""
+    home = ClusterDir.open(operator.home)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with home.config_path.open("a") as file:
+            file.write(f'[node]\nlisten = "tcp://127.0.0.1:{port}"\n')
+        up = operator.run("up", "--nodes", "1", "--detach")
+    assert up.returncode == 1
+    assert up.stderr.startswith("error[start_failed]: n1 exited with status 1")
+    assert "error[address_unavailable]: " in up.stderr
+
+
+def test_it_lives_in_a_folder_with_a_long_path(operator: Operator) -> None:
+    """The system's limit on a socket's path does not limit the folder's."""
+    operator.home = operator.cwd / ("x" * 80) / ("y" * 80)
+    assert operator.run("up", "--nodes", "1", "--detach").returncode == 0
+    assert operator.run("status").returncode == 0
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio", "uvloop"])
+def test_nodes_run_on_every_loop(operator: Operator, loop: str) -> None:
+    """The environment reaches the nodes; each loop is a choice."""
+    if loop == "uvloop":
+        pytest.importorskip("uvloop")
+    operator.environ["HOTSEAT_NODE_LOOP"] = loop
+    assert operator.run("up", "--nodes", "1", "--detach").returncode == 0
+
+
+def test_a_game_of_ones_own_is_hosted(operator: Operator) -> None:
+    """A module of the current folder is found by the nodes, too."""
+    (operator.cwd / "my_nim.py").write_text(OWN_GAME)
+    up = operator.run("up", "--nodes", "1", "--detach", "--game", "my_nim:game")
+    assert (up.returncode, up.stderr) == (0, "")
+    unknown = operator.run("up", "--detach", "--game", "no_such_game_of_mine:game")
+    assert unknown.returncode == 1
