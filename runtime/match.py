@@ -33,7 +33,6 @@ from ..engine.limits import SAFE_INT_MAX
 from ..engine.machine import Machine
 from ..engine.record import Record, RecordKind
 from ..engine.refusal import REFUSALS, Refusal
-from ..engine.step import Batch
 from .command import (
     Act,
     Answer,
@@ -84,13 +83,13 @@ _EVENT_NAME_MAX = 256
 class Decision(msgspec.Struct, frozen=True):
     """What becomes of a command.
 
-    `record` is None when nothing changed: a refusal, or the first answer again.
+    `change` is None when nothing changed: a refusal, or the first answer again.
     """
 
     state: MatchState
+    """After it; the very same as before when nothing changed."""
     answer: Answer
-    record: Record | None = None
-    batch: Batch | None = None
+    change: Change | None = None
 
 
 def create_match(
@@ -200,7 +199,7 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     if isinstance(outcome, Refusal):
         return Decision(state, Denied(outcome, state.revision))
     applied = Applied(outcome.record.revision_after, outcome.record.index)
-    return Decision(outcome.state, applied, outcome.record, outcome.batch)
+    return Decision(outcome.state, applied, outcome)
 
 
 def _shape_problem(act: Act) -> str:
@@ -241,7 +240,7 @@ def _decide_seat(state: MatchState, take: TakeSeat, time_ms: int) -> Decision:
     else:
         change = apply_session(state, given, time_ms)
     window = change.state.seats[take.seat].window
-    return Decision(change.state, _held(take.seat, window, token), change.record)
+    return Decision(change.state, _held(take.seat, window, token), change)
 
 
 def _held(seat: str, window: KeyWindow, token: str) -> SeatHeld:
@@ -267,7 +266,7 @@ def _decide_timeout(state: MatchState, fire: FireDeadline) -> Decision:
     if isinstance(outcome, Refusal):
         return Decision(state, NotFired(outcome))
     applied = Applied(outcome.record.revision_after, outcome.record.index)
-    return Decision(outcome.state, applied, outcome.record, outcome.batch)
+    return Decision(outcome.state, applied, outcome)
 
 
 def _deny(state: MatchState, code: str, message: str = "") -> Decision:

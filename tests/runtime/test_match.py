@@ -55,10 +55,10 @@ class Table:
     def decide(self, command: Any) -> Decision:
         """Judge, and keep what comes of it."""
         decision = decide(self.state, command, self.now_ms)
-        if decision.record is None:
+        if decision.change is None:
             assert decision.state is self.state
         else:
-            self.records.append(decision.record)
+            self.records.append(decision.change.record)
         self.state = decision.state
         return decision
 

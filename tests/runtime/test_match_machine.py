@@ -58,13 +58,13 @@ class MatchMachine(RuleBasedStateMachine):
         before = self.state
         digest = state_digest(before.snapshot)
         decision = decide(before, command, now_ms)
-        if decision.record is None:
+        if decision.change is None:
             # A refusal or a repeat: the very same state, down to rng and deadline.
             assert decision.state is before
             assert state_digest(before.snapshot) == digest
         else:
-            assert decision.record.index == len(self.records)
-            self.records.append(decision.record)
+            assert decision.change.record.index == len(self.records)
+            self.records.append(decision.change.record)
         self.state = decision.state
         return decision.answer
 

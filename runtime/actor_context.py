@@ -1,0 +1,50 @@
+"""What the actors of a node share, and what they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from .clock import Clock
+from .command import FireDeadline
+from .committer import Committer
+from .frame import Dispatch, FetchLog, Sync, TakeSeat, Unwatch
+from .options import MatchOptions
+from .route import Outlet, Route
+
+__all__ = ["ActorContext", "Alarm", "Asked", "CreateAgain", "MatchRequest", "Message"]
+
+
+class CreateAgain(msgspec.Struct, frozen=True):
+    """Whoever created the match, or asks with its key once more."""
+
+    request: int
+    creation: str
+
+
+MatchRequest: TypeAlias = TakeSeat | Dispatch | Sync | Unwatch | FetchLog
+Asked: TypeAlias = CreateAgain | MatchRequest
+Message: TypeAlias = tuple[Route, Asked] | FireDeadline
+
+
+class Alarm(Protocol):
+    """Wakes a match at its deadline: it puts a `FireDeadline` into the mailbox."""
+
+    def arm(self, match: str, revision: int, at_ms: int) -> None: ...
+
+    def disarm(self, match: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ActorContext:
+    """What all actors of a node share."""
+
+    outlet: Outlet
+    committer: Committer
+    alarm: Alarm
+    clock: Clock
+    draw_token: Callable[[], str]
+    options: MatchOptions

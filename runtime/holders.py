@@ -1,0 +1,51 @@
+"""Who may speak for a seat: the connection that last took or resumed its session.
+
+The seat that acts comes from here alone, never from what a request claims. Volatile:
+after a change of owner a client shows its resume token again.
+"""
+
+from __future__ import annotations
+
+from .dedupe import KeyWindow
+from .match_state import MatchState
+from .route import Route
+
+__all__ = ["SeatHolders"]
+
+
+class SeatHolders:
+    """The holders of one match's live sessions."""
+
+    __slots__ = ("_askers",)
+
+    def __init__(self) -> None:
+        self._askers: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def hold(
+        self, route: Route, seat: str, session: int, window: KeyWindow
+    ) -> list[int]:
+        """Give the session to whoever asks by `route`; the newest connection wins.
+
+        Returns the seat's sessions that somebody lost by it.
+        """
+        lost: list[int] = []
+        if self._askers.get((seat, session), route.asker) != route.asker:
+            lost.append(session)
+        self._askers[seat, session] = route.asker
+        for name, number in list(self._askers):
+            if name == seat and window.session(number) is None:
+                del self._askers[name, number]
+                lost.append(number)
+        return lost
+
+    def problem(self, route: Route, state: MatchState, seat: str, session: int) -> str:
+        """Why `route` may not speak for the seat, as a code; "" if it may."""
+        if self._askers.get((seat, session)) == route.asker:
+            return ""
+        known = state.seats.get(seat)
+        if known is None:
+            return "unknown_seat"
+        replaced = known.window.session(session) is None
+        if replaced and 1 <= session <= known.window.newest:
+            return "expired_key"
+        return "not_seated"

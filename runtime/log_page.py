@@ -1,0 +1,71 @@
+"""Pages of a match's log, each small enough for a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..engine.record import Record, record_to_json
+from .codec import FRAME_LIMIT_BYTES, pack
+from .errors import FrameTooLarge
+from .frame import FetchLog, LogPage, Refused
+from .match_state import MatchState
+from .translate import refused
+
+__all__ = ["fetch_log"]
+
+# Bytes of a msgpack array's header, as it is written here.
+_HEADER_BYTES = 5
+
+# Bytes of the rest of a page's frame, at most: the match's id and three numbers.
+_FRAME_BYTES = 256
+
+
+def fetch_log(
+    asked: FetchLog,
+    committed: MatchState | None,
+    records: Sequence[Record],
+    page_bytes: int,
+) -> LogPage | Refused:
+    """The records from `asked.first` on, until `page_bytes` are reached.
+
+    Only once the match has ended: the log holds the seed and everybody's payloads. A
+    page past the end is empty. A record is never cut: one that is larger than
+    `page_bytes` is alone in its page.
+    """
+    if committed is None or not committed.ended:
+        return refused(asked.request, "match_running")
+    if asked.first < 0:
+        return refused(asked.request, "malformed_request", "first is negative")
+    packed: list[bytes] = []
+    size = _HEADER_BYTES
+    for index in range(asked.first, len(records)):
+        try:
+            encoded = _packed(records[index])
+        except FrameTooLarge as error:
+            if not packed:
+                return refused(asked.request, error.code, str(error))
+            break
+        if packed and size + len(encoded) > page_bytes:
+            break
+        packed.append(encoded)
+        size += len(encoded)
+    after = asked.first + len(packed)
+    return LogPage(
+        request=asked.request,
+        match=asked.match,
+        first=asked.first,
+        records=msgspec.Raw(b"".join((_array_header(len(packed)), *packed))),
+        next=after if after < len(records) else None,
+    )
+
+
+def _packed(record: Record) -> bytes:
+    limit = FRAME_LIMIT_BYTES - _FRAME_BYTES - _HEADER_BYTES
+    return bytes(pack(record_to_json(record), limit=limit))
+
+
+def _array_header(count: int) -> bytes:
+    """The start of a msgpack array of `count` items."""
+    return b"\xdd" + count.to_bytes(4, "big")

@@ -1,0 +1,251 @@
+"""Who gets views of a match, and what each is still owed.
+
+Pure: it is told what was committed and says which frames go where. One update per
+subscriber and flush, at the newest committed revision; a view is drawn once per seat
+and revision, however many watch it. Nothing here sees what is not committed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from math import ceil
+
+import msgspec
+
+from ..engine.errors import ViewError
+from ..engine.redact import redact_step
+from ..engine.refusal import Fault, fault_from
+from ..engine.snapshot import Snapshot
+from ..engine.step import Batch, Step
+from .codec import pack
+from .errors import CodecError
+from .frame import Refused, Sync, ViewUpdate
+from .match_state import MatchState
+from .options import MatchOptions
+from .route import Route
+
+__all__ = ["Delivery", "Subscriber", "Subscribers"]
+
+_NULL = msgspec.Raw(b"\xc0")
+_NO_STEPS = msgspec.Raw(b"\x90")
+
+Delivery = tuple[Route, ViewUpdate | Refused]
+_Asker = tuple[str, str]
+
+
+class Subscriber:
+    """One seat, or spectator (seat ""), of one client."""
+
+    __slots__ = ("legal", "owed", "revision", "route", "seat", "session")
+
+    def __init__(self, route: Route, sync: Sync) -> None:
+        self.route = route
+        self.seat = sync.seat
+        self.session = sync.session
+        self.legal = sync.legal
+        self.revision: int | None = None
+        """Of the last update; None before the first."""
+        self.owed: list[int] = [sync.request]
+        """Requests that wait for an update."""
+
+
+class Subscribers:
+    """The subscribers of one match, by client and seat: the newest way to a client
+    replaces an older one.
+
+    Invariant: at most `subscribers_max` of them, and `steps_kept` steps.
+    """
+
+    def __init__(self, epoch: int, options: MatchOptions) -> None:
+        self._epoch = epoch
+        self._options = options
+        self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
+        self._steps: deque[Step] = deque(maxlen=options.steps_kept)
+        self._flushed: int | None = None
+        self._owing = False
+        self._faults: list[tuple[str, Fault]] = []
+        self._failing: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._by_asker)
+
+    def __iter__(self) -> Iterator[Subscriber]:
+        return iter(self._by_asker.values())
+
+    def add(self, route: Route, sync: Sync) -> bool:
+        """Owe an update to whoever sent `sync`. False: there are too many already."""
+        key = (route.asker, sync.seat)
+        known = self._by_asker.get(key)
+        if known is None:
+            if len(self._by_asker) >= self._options.subscribers_max:
+                return False
+            self._by_asker[key] = Subscriber(route, sync)
+        else:
+            known.route, known.session, known.legal = route, sync.session, sync.legal
+            known.owed.append(sync.request)
+        self._owing = True
+        return True
+
+    def remove(self, route: Route, seat: str) -> None:
+        """Send no more to that client about that seat."""
+        self._by_asker.pop((route.asker, seat), None)
+
+    def remove_session(self, seat: str, session: int) -> None:
+        """Send no more to whoever watched as that session of the seat."""
+        self._remove([s for s in self if s.seat == seat and s.session == session])
+
+    def remove_route(self, peer: str, client: str | None = None) -> None:
+        """Send no more to `peer`, or to one client behind it."""
+        self._remove(
+            [
+                s
+                for s in self
+                if s.route.peer == peer and (client is None or s.route.client == client)
+            ]
+        )
+
+    def committed(self, batch: Batch) -> None:
+        """Keep the steps of a batch that was committed, for the next updates."""
+        self._steps.extend(batch.steps)
+
+    def flush(self, state: MatchState) -> list[Delivery]:
+        """What is to be sent now that `state` is committed."""
+        if self._flushed == state.revision and not self._owing:
+            return []
+        self._flushed = state.revision
+        self._owing = False
+        drawing = _Drawing(state, self._epoch, self._steps, self._options)
+        deliveries: list[Delivery] = []
+        for subscriber in self._by_asker.values():
+            if subscriber.owed or subscriber.revision != state.revision:
+                deliveries += self._update(subscriber, drawing)
+        return deliveries
+
+    def take_faults(self) -> list[tuple[str, Fault]]:
+        """(seat, fault) of views that failed since the last time.
+
+        A seat whose view goes on failing is named once.
+        """
+        faults, self._faults = self._faults, []
+        return faults
+
+    def _update(self, subscriber: Subscriber, drawing: _Drawing) -> list[Delivery]:
+        seat = subscriber.seat
+        requests = subscriber.owed or [0]
+        subscriber.owed = []
+        frame: ViewUpdate | Refused
+        try:
+            frame = drawing.update(seat, subscriber.legal, subscriber.revision)
+            self._failing.discard(seat)
+        except ViewError as error:
+            if seat not in self._failing:
+                self._failing.add(seat)
+                self._faults.append((seat, error.fault))
+            frame = Refused(0, error.code, str(error), revision=drawing.revision)
+        subscriber.revision = drawing.revision
+        return [
+            (subscriber.route, msgspec.structs.replace(frame, request=request))
+            if request
+            else (subscriber.route, frame)
+            for request in requests
+        ]
+
+    def _remove(self, subscribers: list[Subscriber]) -> None:
+        for subscriber in subscribers:
+            self.remove(subscriber.route, subscriber.seat)
+
+
+class _Drawing:
+    """Draws the views of one committed state, each at most once."""
+
+    def __init__(
+        self, state: MatchState, epoch: int, steps: deque[Step], options: MatchOptions
+    ) -> None:
+        self.revision = state.revision
+        self._state = state
+        self._epoch = epoch
+        self._steps = steps
+        self._limit = options.view_bytes_max
+        self._views: dict[str, msgspec.Raw | ViewError] = {}
+        self._updates: dict[tuple[str, bool, int | None], ViewUpdate] = {}
+
+    def update(self, seat: str, legal: bool, since: int | None) -> ViewUpdate:
+        """The update of a seat that has seen the revision `since`.
+
+        Raises:
+            ViewError: The game's view failed.
+        """
+        key = (seat, legal, since)
+        update = self._updates.get(key)
+        if update is None:
+            update = self._updates[key] = self._draw(seat, legal, since)
+        return update
+
+    def _draw(self, seat: str, legal: bool, since: int | None) -> ViewUpdate:
+        snapshot = self._state.snapshot
+        deadline = snapshot.derived.control_meta.deadline
+        ended = snapshot.meta.result is not None
+        return ViewUpdate(
+            request=0,
+            match=self._state.match,
+            epoch=self._epoch,
+            seat=seat,
+            revision=snapshot.revision,
+            turn=snapshot.position.turn,
+            state=snapshot.position.name,
+            active_players=tuple(snapshot.derived.active_players),
+            deadline_ms=None if deadline is None or ended else ceil(deadline),
+            ended=ended,
+            view=self._view(snapshot, seat),
+            result=self._pack(snapshot.meta.result) if ended else _NULL,
+            legal=self._legal(snapshot, seat) if legal and seat else _NULL,
+            steps=self._steps_since(seat, since),
+        )
+
+    def _view(self, snapshot: Snapshot, seat: str) -> msgspec.Raw:
+        view = self._views.get(seat)
+        if view is None:
+            machine = self._state.machine
+            try:
+                view = self._pack(
+                    machine.player_view(snapshot, seat)
+                    if seat
+                    else machine.public_view(snapshot)
+                )
+            except ViewError as error:
+                view = error
+            self._views[seat] = view
+        if isinstance(view, ViewError):
+            raise view
+        return view
+
+    def _legal(self, snapshot: Snapshot, seat: str) -> msgspec.Raw:
+        machine = self._state.machine
+        if machine.game.legal_actions is None:
+            return _NULL
+        return self._pack([list(a) for a in machine.legal_actions(snapshot, seat)])
+
+    def _steps_since(self, seat: str, since: int | None) -> msgspec.Raw:
+        """The redacted steps after `since`; none if they are no longer all kept."""
+        if since is None or since == self.revision or not self._steps:
+            return _NO_STEPS
+        if self._steps[0].snapshot.revision > since + 1:
+            return _NO_STEPS
+        game = self._state.machine.game
+        missed = [
+            redact_step(game, step, seat or None)
+            for step in self._steps
+            if step.snapshot.revision > since
+        ]
+        try:
+            return self._pack(missed)
+        except ViewError:
+            return _NO_STEPS  # too much to send: the view alone says enough
+
+    def _pack(self, value: object) -> msgspec.Raw:
+        try:
+            return pack(value, limit=self._limit)
+        except CodecError as error:
+            fault = fault_from(error, event=None, label="packing a view")
+            raise ViewError("the view cannot be sent", fault) from error
