@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from .context import StateContext
 from .definition import Game
 from .frozen import EMPTY_LIST, freeze
@@ -51,7 +49,7 @@ def control_summary(game: Game, snapshot: Snapshot) -> ControlSummary:
         derived.active_players,
         derived.control,
         snapshot.position,
-        derived.control_meta,
+        _words_now(game, snapshot),
         tuple(
             _pending(game, topology[name], snapshot)
             for name in derived.control_meta.pending_targets
@@ -59,21 +57,31 @@ def control_summary(game: Game, snapshot: Snapshot) -> ControlSummary:
     )
 
 
+def _words_now(game: Game, snapshot: Snapshot) -> ControlMeta:
+    """The current leaf's words, asked for again: now `ctx.derived` is filled."""
+    meta = snapshot.derived.control_meta
+    deadline, label, metadata = _words(game, snapshot.position, snapshot)
+    return ControlMeta(
+        meta.deadline if deadline is None else deadline,
+        meta.label if label is None else label,
+        meta.metadata if metadata is None else metadata,
+        meta.pending_targets,
+    )
+
+
 def _pending(game: Game, node: Node, snapshot: Snapshot) -> PendingTarget:
-    position = msgspec.structs.replace(
-        snapshot.position, name=node.name, path=node.path
-    )
-    ctx = StateContext(
-        snapshot.G,
-        position,
-        snapshot.derived,
-        snapshot.meta.match,
-        snapshot.meta.now,
-    )
-    state = game.states[node.name]
-    deadline, label, metadata = (
-        part(ctx) if callable(part) else part
-        for part in (state.deadline, state.label, state.metadata)
-    )
-    words = EMPTY_LIST if metadata is None else freeze(metadata, label="metadata")
+    position = Position(node.name, node.path, snapshot.position.turn)
+    deadline, label, metadata = _words(game, position, snapshot)
+    words = EMPTY_LIST if metadata is None else metadata
     return PendingTarget(node.name, node.path, deadline, label, words)
+
+
+def _words(game: Game, position: Position, snapshot: Snapshot) -> Json:
+    """Deadline, label and metadata of a state, frozen; None where it says nothing."""
+    meta = snapshot.meta
+    ctx = StateContext(snapshot.G, position, snapshot.derived, meta.match, meta.now)
+    state = game.states[position.name]
+    return [
+        freeze(part(ctx), label="control") if callable(part) else part
+        for part in (state.deadline, state.label, state.metadata)
+    ]

@@ -89,7 +89,8 @@ class Derivation(msgspec.Struct, frozen=True):
                 what = "label"
                 label = checked_label(_value(self.label, ctx))
                 what = "metadata"
-                metadata = checked_list(_value(self.metadata, ctx))
+                words = _value(self.metadata, ctx)
+                metadata = EMPTY_LIST if words is None else checked_list(words)
                 meta = ControlMeta(deadline, label, metadata, self.pending_targets)
         except Exception as error:
             raise DerivationFailed(f"{what} of state {self.leaf}", error) from error
@@ -112,7 +113,7 @@ def plan_derivation(
     control = _part(part.control, freeze)
     deadline = _part(part.deadline, checked_deadline)
     label = _part(part.label, checked_label)
-    metadata = _part(part.metadata, checked_list)
+    metadata = _part(part.metadata, lambda given: checked_list(given or []))
     meta = constant = None
     if not any(map(callable, (deadline, label, metadata))):
         meta = ControlMeta(deadline, label, metadata, pending_targets)

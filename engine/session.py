@@ -114,9 +114,10 @@ class Session:
 
     @property
     def next_deadline(self) -> int | float | None:
-        """When the current state times out; None when it does not, or all is over."""
-        if self._snapshot.meta.result is not None:
-            return None
+        """When the current state times out, or None.
+
+        A finished match keeps its last state's, which does not fire any more.
+        """
         return self._snapshot.derived.control_meta.deadline
 
     @property

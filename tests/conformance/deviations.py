@@ -147,6 +147,8 @@ def _wrong_players(case: Case) -> Demand | None:
         pool = [str(seat) for seat in range(math.ceil(game.get("maxPlayers") or 0))]
     if not isinstance(players, list) or not players:
         return _error_at_creation("match.players is empty")
+    if len(set(pool)) != len(pool):
+        return _error_at_creation("the game names a seat twice")
     least = game.get("minPlayers", len(pool))
     if len({str(player) for player in players}) != len(players):
         return _error_at_creation("match.players names a seat twice")
@@ -195,11 +197,11 @@ def _not_i_json_at_step(case: Case, step: Step) -> Demand | None:
 def _author_error_at_step(case: Case, step: Step) -> Demand | None:
     if "throws" not in step["expect"]:
         return None
-    if step["op"] == "fire_timeout":
-        return _not_fired(*AUTHOR_ERRORS, ends=False)
-    if step["op"] == "apply" and math.isfinite(evaluate(step["at"], {})):
-        return _refused(*AUTHOR_ERRORS, ends=False)
-    return None  # a bad instant is the host's mistake, not the author's
+    operation, instant = step["op"], evaluate(step.get("at", step.get("now", 0)), {})
+    if operation not in ("apply", "fire_timeout") or not math.isfinite(instant):
+        return None  # a bad instant is the host's mistake, not the author's
+    refused = _not_fired if operation == "fire_timeout" else _refused
+    return refused(*AUTHOR_ERRORS, ends=False)
 
 
 def _failing_probe(case: Case) -> Demand | None:

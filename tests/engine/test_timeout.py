@@ -89,11 +89,11 @@ def test_a_timeout_that_queues_an_event_nobody_takes_is_a_refusal() -> None:
     refused(create_session(game, MATCH).fire_timeout(1), "invalid_event")
 
 
-def test_a_finished_match_has_no_deadline() -> None:
-    """The last state's deadline is of no interest any more."""
+def test_deadline_of_a_finished_match_does_not_fire() -> None:
+    """The last state's deadline is still there, and of no effect any more."""
     session = timed(lambda ctx: {"result": 1})
     accepted(session.fire_timeout(100))
-    assert session.next_deadline is None
+    assert session.next_deadline == 100
     assert session.fire_timeout(10_000) is None
 
 

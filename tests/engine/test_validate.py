@@ -189,3 +189,27 @@ def test_control_summary_looks_ahead() -> None:
         ("play", ("top", "play"), None, 50),
         ("over", ("over",), "over at 7 in over", None),
     ]
+
+
+def test_metadata_and_label_may_be_nothing() -> None:
+    """A function that has nothing to say returns None."""
+    play = state(
+        active_players=["0"], label=lambda ctx: None, metadata=lambda ctx: None
+    )
+    session = create_session(
+        game(states={"play": play, "over": state(active_players=[])}), MATCH
+    )
+    meta = session.snapshot.derived.control_meta
+    assert (meta.label, meta.metadata) == (None, [])
+
+
+def test_control_summary_asks_again() -> None:
+    """The words of now may depend on what derives; the snapshot's could not."""
+    play = state(
+        active_players=["0"], label=lambda ctx: f"{len(ctx.derived.active_players)}"
+    )
+    session = create_session(
+        game(states={"play": play, "over": state(active_players=[])}), MATCH
+    )
+    assert session.snapshot.derived.control_meta.label == "0"
+    assert control_summary(session.game, session.snapshot).meta.label == "1"
