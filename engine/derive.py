@@ -13,7 +13,7 @@ import msgspec
 
 from .context import StateContext
 from .definition import Game
-from .frozen import EMPTY_DICT, FDict, FList, freeze
+from .frozen import EMPTY_DICT, EMPTY_LIST, FDict, FList, freeze
 from .jsonvalue import Json
 from .snapshot import EMPTY_DERIVED, ControlMeta, Derived, Position
 
