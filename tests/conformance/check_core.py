@@ -29,10 +29,11 @@ Case = Mapping[str, Json]
 
 
 def is_core_case(case: Json) -> bool:
-    """Whether this is a scenario on a core game (gamekit's look alike)."""
+    """Whether this is a scenario on a core game (gamekit and replay look alike)."""
     return (
         isinstance(case, Mapping)
         and {"game", "session"} <= case.keys()
+        and case.keys().isdisjoint(("script", "envelope"))
         and isinstance(case["game"], Mapping)
         and {"states", "transitions", "events"} <= case["game"].keys()
     )

@@ -72,7 +72,7 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
         if key in document:
             return _skip_all(name)
     cases = document.get("cases")
-    if "raw_states" in document or _is_list_of(cases, "seed", "initial"):
+    if {"raw_states", "errors"} & document.keys() or _is_list_of(cases, "seed"):
         return check_rng.check
     if _is_list_of(cases, "players", "turn"):
         return check_roundrobin.check

@@ -122,6 +122,15 @@ def test_later_formats_are_skipped(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+def test_case_on_another_kind_of_game_is_skipped(tmp_path: Path) -> None:
+    """Cases that only look like scenarios on a core game are counted, not played."""
+    core = vector("core_semantics", "basic_add")
+    gamekit = {**core, "game": {"moves": {}, "phases": {}}}
+    recorded = {**core, "script": []}
+    done = run_runner(written(tmp_path, {"cases": [gamekit, core, recorded]}))
+    assert done.stdout == "1 passed, 0 failed, 2 skipped\n"
+
+
 def run_runner(*files: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tests.conformance", *map(str, files)],
