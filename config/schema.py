@@ -99,6 +99,9 @@ class ClusterConfig(Section):
     shards: Annotated[int, Field(ge=1, le=SHARDS_MAX)] = 256
     """How many sets of matches are owned separately. Never changes."""
 
+    nodes: tuple[Name, ...] = ()
+    """The nodes that the shards are first laid out on. Unset: one node alone."""
+
     def digest(self) -> str:
         """A short digest of all of it: equal digests, equal configuration."""
         return hashlib.blake2b(

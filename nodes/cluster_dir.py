@@ -14,6 +14,7 @@ for that, `sockets` is a link to a short folder of its own in the temporary fold
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ import shutil
 import stat
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,7 @@ CLUSTER_TOML = """\
 [cluster] # the identity of this cluster: never changes
 id = "{id}"
 shards = {shards}
+nodes = {nodes}
 """
 
 
@@ -54,6 +57,7 @@ class ClusterDir:
     path: Path
     cluster: str
     shards: int
+    nodes: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> ClusterDir:
@@ -67,6 +71,7 @@ class ClusterDir:
         try:
             table = tomllib.loads(file.read_text("utf-8")).get("cluster", {})
             cluster, shards = table.get("id"), table.get("shards", 256)
+            nodes = tuple(table.get("nodes", ()))
         except FileNotFoundError:
             raise OperatorError(
                 "no_cluster",
@@ -78,16 +83,19 @@ class ClusterDir:
             raise _invalid(f"{file} cannot be read: {error}") from error
         if not isinstance(cluster, str) or not isinstance(shards, int):
             raise _invalid(f"{file} does not say the cluster's id and shards")
-        return cls(path, cluster, shards)
+        return cls(path, cluster, shards, nodes)
 
     @classmethod
-    def open(cls, path: Path, shards: int | None = None) -> ClusterDir:
+    def open(
+        cls, path: Path, shards: int | None = None, nodes: Sequence[str] = ()
+    ) -> ClusterDir:
         """Open the folder, or create a new cluster in it; an identity is kept.
 
-        `shards` is for a new cluster (default 16); for an old one it must agree.
+        `shards` is for a new cluster (default 16), and so are the `nodes` that its
+        shards are laid out on; for an old one they must agree, where given.
 
         Raises:
-            OperatorError: shards_differ, invalid_cluster_dir.
+            OperatorError: shards_differ, nodes_differ, invalid_cluster_dir.
         """
         path = path.absolute()
         try:
@@ -96,7 +104,7 @@ class ClusterDir:
                 (path / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
             if not (path / "cluster.toml").exists():
                 path.chmod(PRIVATE_FOLDER)
-                _create(path, shards or 16)
+                _create(path, shards or 16, nodes)
             found = cls.load(path)
             found._make_sockets_folder()
         except OSError as error:
@@ -107,6 +115,15 @@ class ClusterDir:
                 f"the cluster in {path} has {found.shards} shards, not {shards}: "
                 "their number is fixed when a cluster is created",
                 hint="leave --shards out, or start another cluster with another --dir",
+                exit_code=ExitCode.USAGE,
+            )
+        if nodes and found.nodes and set(nodes) != set(found.nodes):
+            raise OperatorError(
+                "nodes_differ",
+                f"the cluster in {path} is laid out on {', '.join(found.nodes)}, "
+                f"not on {', '.join(nodes)}",
+                hint=f"--nodes {len(found.nodes)}, or another cluster with another "
+                "--dir",
                 exit_code=ExitCode.USAGE,
             )
         return found
@@ -201,7 +218,7 @@ class ClusterDir:
             path.chmod(PRIVATE_FOLDER)
 
 
-def _create(path: Path, shards: int) -> None:
+def _create(path: Path, shards: int, nodes: Sequence[str]) -> None:
     """Write the secret first: where cluster.toml is, the cluster is whole."""
     secret = path / "secret"
     if not secret.exists():
@@ -209,7 +226,10 @@ def _create(path: Path, shards: int) -> None:
         with open(os.open(secret, flags, PRIVATE_FILE), "w") as file:
             file.write(secrets.token_hex(SECRET_BYTES))
     draft = path / "cluster.toml.new"
-    draft.write_text(CLUSTER_TOML.format(id=secrets.token_hex(6), shards=shards))
+    text = CLUSTER_TOML.format(
+        id=secrets.token_hex(6), shards=shards, nodes=json.dumps([*nodes])
+    )
+    draft.write_text(text)
     draft.replace(path / "cluster.toml")
 
 

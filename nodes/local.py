@@ -180,11 +180,14 @@ def _write_names(folder: ClusterDir, nodes: Sequence[str]) -> None:
 
 
 @contextmanager
-def owned_folder(path: Path, shards: int | None = None) -> Iterator[ClusterDir]:
+def owned_folder(
+    path: Path, shards: int | None = None, nodes: Sequence[str] = ()
+) -> Iterator[ClusterDir]:
     """Open or create a cluster's folder, as its only parent.
 
     Raises:
-        OperatorError: already_running, shards_differ or invalid_cluster_dir.
+        OperatorError: already_running, shards_differ, nodes_differ or
+            invalid_cluster_dir.
     """
     run = path / "run"
     try:
@@ -198,7 +201,7 @@ def owned_folder(path: Path, shards: int | None = None) -> Iterator[ClusterDir]:
         ) from error
     try:
         with PidFile(run / "up.pid"):
-            folder = ClusterDir.open(path, shards)
+            folder = ClusterDir.open(path, shards, nodes)
             try:
                 yield folder
             finally:

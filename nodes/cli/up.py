@@ -147,11 +147,12 @@ def _run(
     from ..local import LocalCluster, owned_folder
     from ..telemetry import structured_logging
 
-    with owned_folder(path, shards) as home:
+    names = [f"n{number}" for number in range(1, nodes + 1)]
+    with owned_folder(path, shards, names) as home:
         config = _config(home, games)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")
-        plan = _plan(home, nodes, games, config.node.stop_grace_s, timeout_s)
+        plan = _plan(home, names, games, config.node.stop_grace_s, timeout_s)
         say(
             f"hotseat: cluster {home.cluster} in {_shown(path)}: "
             f"{nodes} nodes, {home.shards} shards, logs in {_shown(path / 'logs')}"
@@ -186,7 +187,7 @@ def _config(home: ClusterDir, games: Sequence[str]) -> Config:
 
 def _plan(
     home: ClusterDir,
-    nodes: int,
+    nodes: Sequence[str],
     games: Sequence[str],
     stop_grace_s: float,
     timeout_s: float | None,
@@ -202,7 +203,7 @@ def _plan(
 
     return LocalPlan(
         home,
-        [f"n{number}" for number in range(1, nodes + 1)],
+        nodes,
         argv,
         door_says_ready(home),
         ChildOptions(stop_grace_s=stop_grace_s),

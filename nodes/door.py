@@ -1,0 +1,53 @@
+"""What a node answers at its command door.
+
+A request is a msgpack map `{"op": NAME, ...}`; the answer is a map with `ok`: true
+and the operation's fields, or false with `code` and `message`. Whoever reaches the
+door is trusted: it lies in a folder that only its owner may enter.
+
+    identify   who this is, and where a link finds it
+    status     what it owns and hosts; statistics of all its parts
+    stop       stop as on SIGTERM
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgpack
+
+__all__ = ["Door"]
+
+Operation = Callable[[], Mapping[str, Any]]
+
+
+class Door:
+    """Turns request bytes into answer bytes; give `answer` to a `DoorServer`."""
+
+    def __init__(self, operations: Mapping[str, Operation]) -> None:
+        self._operations = dict(operations)
+
+    async def answer(self, request: bytes) -> bytes:
+        """Answer one request; bytes that are none get a typed no."""
+        return _packed(self._answer(request))
+
+    def _answer(self, request: bytes) -> dict[str, Any]:
+        try:
+            asked = msgpack.unpackb(request)
+        except (ValueError, msgpack.UnpackException, RecursionError):
+            return _no("malformed_request", "The request is no msgpack map.")
+        op = asked.get("op") if isinstance(asked, dict) else None
+        operation = self._operations.get(op) if isinstance(op, str) else None
+        if operation is None:
+            known = ", ".join(sorted(self._operations))
+            return _no("unknown_op", f"This node knows: {known}.")
+        return {"ok": True, **operation()}
+
+
+def _no(code: str, message: str) -> dict[str, Any]:
+    return {"ok": False, "code": code, "message": message}
+
+
+def _packed(answer: dict[str, Any]) -> bytes:
+    packed: bytes = msgpack.packb(answer)
+    return packed

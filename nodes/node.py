@@ -1,0 +1,230 @@
+"""One node process: its parts, put together, from start to stop.
+
+Nothing is decided here. The order is: coordinator, games, door, inbox, supervisor,
+keeper; what was opened last is closed first, so that a node that stops takes no new
+work, answers what it has, and gives its registration back.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+
+from ..config import Config
+from ..runtime.control_plane import ClusterRecord, NodeRecord
+from ..runtime.coordinator import Coordinator
+from ..runtime.hello import Credential
+from ..runtime.link import Endpoint, Identity, PeerAddress
+from .cluster_dir import ClusterDir
+from .door import Door
+from .games import Games
+from .keeper import Keeper
+from .nng import NngEndpoint
+from .nng_door import DoorServer
+from .outlet import NodeOutlet
+from .router import Router
+from .sqlite import SqliteCoordinator
+from .supervisor import Supervisor
+from .switchboard import Switchboard
+from .telemetry import get_logger
+
+__all__ = ["Node", "run_node"]
+
+log = get_logger()
+
+
+async def run_node(config: Config) -> None:
+    """Run a node until SIGTERM or SIGINT.
+
+    Raises:
+        OperatorError: The cluster's folder or a game cannot be used.
+        LinkRefused: The inbox or the door cannot be opened.
+        CoordinatorError: The coordinator cannot be used, or knows another cluster.
+    """
+    home = ClusterDir.load(config.node.dir)
+    games = Games.load(config.node.games)
+    for name, error in games.broken.items():
+        log.error("game_broken", game=name, code=error.code, error=str(error))
+    identity = Identity(
+        cluster=config.cluster.id,
+        process=config.node.id,
+        kind="node",
+        incarnation=secrets.token_hex(8),
+        games=games.names(),
+    )
+    log.info("node_starting", incarnation=identity.incarnation)
+    async with AsyncExitStack() as stack:
+        coordinator = await stack.enter_async_context(
+            SqliteCoordinator(home.coordinator_path)
+        )
+        endpoint = await stack.enter_async_context(
+            NngEndpoint(
+                identity, config.node.listen, Credential(home.secret()), config.link
+            )
+        )
+        node = Node(config, home, games, endpoint, coordinator)
+        await stack.enter_async_context(node.supervisor)
+        door = DoorServer(config.node.door or home.door(config.node.id), node.door)
+        await stack.enter_async_context(door)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signal, node)
+            await node.serve()
+            tasks.cancel_scope.cancel()
+    log.info("node_stopped")
+
+
+class Node:
+    """The parts of one node, joined. `serve` runs it; `stop` ends that."""
+
+    def __init__(
+        self,
+        config: Config,
+        home: ClusterDir,
+        games: Games,
+        endpoint: Endpoint,
+        coordinator: Coordinator,
+    ) -> None:
+        self._home = home
+        self._endpoint = endpoint
+        self._stopping = anyio.Event()
+        self._connected: dict[str, PeerAddress] = {}
+        name = config.node.id
+        self._router = Router(name, config.cluster.shards)
+        self._outlet = NodeOutlet(endpoint)
+        self.supervisor = Supervisor(
+            games, self._outlet, config.supervisor, shards=config.cluster.shards
+        )
+        self._switchboard = Switchboard(
+            endpoint, self._outlet, self._router, self.supervisor
+        )
+        self._keeper = Keeper(
+            coordinator,
+            ClusterRecord(
+                cluster=config.cluster.id,
+                shards=config.cluster.shards,
+                nodes=config.cluster.nodes or (name,),
+            ),
+            NodeRecord(
+                node=name,
+                boot=endpoint.identity.incarnation,
+                inbox=endpoint.address.inbox,
+                door=config.node.door or home.door(name),
+                build=version("hotseat"),
+                games=games.names(),
+            ),
+            adopt=self._adopt,
+            release=self._release,
+            table_changed=self._router.table_changed,
+            nodes_changed=self._connect,
+        )
+        self._door = Door(
+            {"identify": self._identify, "status": self._status, "stop": self._stop}
+        )
+
+    @property
+    def ready(self) -> bool:
+        """It owns all that is meant for it, and a link leads to every live node."""
+        return self._keeper.ready and self._links_up() and not self._stopping.is_set()
+
+    async def door(self, request: bytes) -> bytes:
+        """Answer a command."""
+        return await self._door.answer(request)
+
+    def stop(self) -> None:
+        """Let `serve` return."""
+        if not self._stopping.is_set():
+            log.info("node_stopping")
+            self._stopping.set()
+
+    async def serve(self) -> None:
+        """Route and host until `stop`.
+
+        Raises:
+            CoordinatorError: As `Keeper.run`.
+        """
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._receive)
+            tasks.start_soon(self._keeper.run)
+            tasks.start_soon(self._announce_ready)
+            await self._stopping.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _receive(self) -> None:
+        while True:
+            self._switchboard.take(await self._endpoint.receive())
+
+    async def _announce_ready(self) -> None:
+        await self._keeper.wait_ready()
+        log.info("node_ready", shards=sorted(self._router.owned))
+
+    def _adopt(self, shard: int, epoch: int) -> None:
+        self._router.owned[shard] = epoch
+        self.supervisor.adopt(shard, epoch)
+
+    def _release(self, shard: int) -> None:
+        self._router.owned.pop(shard, None)
+        self.supervisor.release(shard)
+
+    def _connect(self, nodes: Mapping[str, NodeRecord]) -> None:
+        """Keep a link to every other registered node, and to no other."""
+        me = self._endpoint.identity.process
+        wanted = {
+            name: PeerAddress(name, record.inbox, record.boot)
+            for name, record in nodes.items()
+            if name != me
+        }
+        for name in self._connected.keys() - wanted.keys():
+            self._endpoint.disconnect(name)
+        for address in wanted.values():
+            self._endpoint.connect(address)
+        self._connected = wanted
+
+    def _links_up(self) -> bool:
+        return self._switchboard.reached(self._connected)
+
+    def _identify(self) -> dict[str, Any]:
+        identity = self._endpoint.identity
+        return {
+            "cluster": identity.cluster,
+            "process": identity.process,
+            "kind": identity.kind,
+            "incarnation": identity.incarnation,
+            "inbox": self._endpoint.address.inbox,
+            "secret_file": str(self._home.secret_path),
+        }
+
+    def _status(self) -> dict[str, Any]:
+        matches = self.supervisor.statistics()
+        return {
+            "node": self._endpoint.identity.process,
+            "ready": self.ready,
+            "shards": sorted(self._router.owned),
+            "epochs": {str(s): e for s, e in sorted(self._router.owned.items())},
+            "matches": matches.running,
+            "ended": matches.resident,
+            "games": [list(pair) for pair in self._endpoint.identity.games],
+            "statistics": {
+                "supervisor": asdict(matches),
+                "links": asdict(self._endpoint.statistics()),
+                "switchboard": asdict(self._switchboard.statistics()),
+                "outlet": asdict(self._outlet.statistics()),
+                "keeper": asdict(self._keeper.statistics()),
+            },
+        }
+
+    def _stop(self) -> dict[str, Any]:
+        self.stop()
+        return {}
+
+
+async def _stop_on_signal(node: Node) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            node.stop()
