@@ -11,8 +11,8 @@ Rules: an error or a timeout of a write is `CasUnknown`, also where SQLite could
 more, since callers must be able to live with it anyway; watches poll
 `PRAGMA data_version`, and are woken at once by this handle's own writes. Sessions are
 rows with an expiry by the wall clock, the only one that processes share and that
-outlives a reboot: a step of it costs a registration, never safety. Whoever writes or
-watches ends the sessions that have expired.
+outlives a reboot: a step of it costs a registration, never safety. Every write, and
+now and then a watch, ends the sessions that have expired.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from typing import TypeVar
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
-import structlog
 
 from ..runtime.clock import Clock, SystemClock
 from ..runtime.coordinator import (
@@ -41,6 +40,7 @@ from ..runtime.coordinator import (
 )
 from ..runtime.errors import CoordinatorUnavailable
 from .sqlite_file import CoordinatorFile
+from .telemetry import get_logger
 
 __all__ = ["SqliteCoordinator", "SqliteSession"]
 
@@ -56,7 +56,7 @@ POLL_S = 0.05
 SWEEP_S = 0.25
 """Between two looks of a watch for expired sessions."""
 
-log = structlog.get_logger(__name__)
+log = get_logger()
 
 T = TypeVar("T")
 

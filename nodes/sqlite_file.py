@@ -162,6 +162,7 @@ class CoordinatorFile:
 
     def open_session(self, session: str, ttl_ms: int, now_ms: int) -> None:
         with self._transaction("IMMEDIATE"):
+            self._sweep(now_ms)
             self._connection.execute(
                 "INSERT INTO session VALUES (?, ?, ?)",
                 (session, ttl_ms, now_ms + ttl_ms),
@@ -175,6 +176,7 @@ class CoordinatorFile:
                 " WHERE id = ?1 AND expires_ms > ?2",
                 (session, now_ms),
             )
+            self._sweep(now_ms)
             return done.rowcount == 1
 
     def end_session(self, session: str) -> None:

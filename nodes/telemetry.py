@@ -48,6 +48,16 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "dial_refused": "An address cannot be dialled at all.",
         "door_failed": "A command at the door failed on the node's side.",
         # coordinator
+        "cluster_created": "This process was the first: it wrote the cluster's record.",
+        "node_registered": "The node's address stands in the coordinator.",
+        "registration_lost": "The node's lease ran out: it registers again.",
+        "node_id_awaited": "An earlier process's lease under this id is still alive.",
+        "shards_claimed": "The node serves these shards from these epochs on.",
+        "shards_released": "These shards belong to another node or epoch now.",
+        "shard_stopped": "A shard's record cannot be believed; an operator must look.",
+        "node_record_invalid": "What stands at a node's key cannot be read: ignored.",
+        "coordinator_unavailable": "No answer; what is owned goes on being served.",
+        "coordinator_back": "The coordinator answers again.",
         "session_not_renewed": "A liveness lease could not be renewed this time.",
         "session_left_to_expire": "A lease could not be given back and will run out.",
         # matches

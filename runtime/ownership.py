@@ -190,9 +190,23 @@ class Ownership:
             self._release(number)
         return self._finish()
 
+    def outstanding(self) -> int:
+        """Shards that are, or may be, meant for this node and not served yet.
+
+        All of them until the first listing; stopped ones are not counted.
+        """
+        if not self._listed:
+            return len(self._shards)
+        return sum(
+            1
+            for shard in self._shards
+            if shard.stopped is None and self._is_meant_for_me(shard)
+        )
+
     def statistics(self) -> OwnershipStatistics:
         return OwnershipStatistics(
             serving=len(self.serving()),
+            outstanding=self.outstanding(),
             claiming=sum(1 for shard in self._shards if shard.request is not None),
             stopped=sum(1 for shard in self._shards if shard.stopped is not None),
             claims_sent=self._claims_sent,
@@ -343,9 +357,12 @@ class Ownership:
             return False
         if shard.request is not None or shard.outdated or shard.stopped is not None:
             return False
+        return self._is_meant_for_me(shard)
+
+    def _is_meant_for_me(self, shard: _Shard) -> bool:
         record = shard.record
         if record is None:
-            return True  # nobody has made it yet
+            return True  # nobody has made it yet: anybody may
         if record.owner is None:
             return bool(record.want) and record.want[0] == self._node
         return record.owner == self._node and shard.serving is None

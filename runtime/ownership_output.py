@@ -50,6 +50,7 @@ class OwnershipStatistics:
     """Gauges, and counters since the start of the process."""
 
     serving: int
+    outstanding: int
     claiming: int
     stopped: int
     claims_sent: int
