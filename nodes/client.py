@@ -109,7 +109,7 @@ async def _home(cluster: ClusterDir | Path | str) -> ClusterDir:
         try:
             identity = await ask_door(cluster, "identify")
         except OperatorError as error:
-            raise ClusterUnreachable(str(error)) from error
+            raise ClusterUnreachable(error.message) from error
         return ClusterDir.load(Path(identity["secret_file"]).parent)
     return ClusterDir.load(Path(cluster))
 
@@ -123,7 +123,7 @@ async def _ask_doors(home: ClusterDir) -> list[PeerAddress]:
             said = await ask_door(home.door(node), "identify")
         except OperatorError:
             return  # that node is not there now; the others are
-        found.append(PeerAddress(said["node"], said["inbox"], said["incarnation"]))
+        found.append(PeerAddress(said["process"], said["inbox"], said["incarnation"]))
 
     async with anyio.create_task_group() as tasks:
         for node in home.node_names():

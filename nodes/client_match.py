@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from ..engine.record import Record, record_from_json
 from ..runtime import frame as wire
 from ..runtime.codec import pack, unpack
@@ -219,6 +221,11 @@ class Seat(Spectator):
     def __repr__(self) -> str:
         return f"<Seat {self.seat!r} of {self.match.id}, session {self.session}>"
 
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """Actions that may have happened or not: timed out, or cancelled here."""
+        return tuple(self._unknown)
+
     async def dispatch(
         self,
         event: str,
@@ -273,7 +280,7 @@ class Seat(Spectator):
             answer = await self._client._write(
                 frame, self.match.id, timeout_s, frame.action
             )
-        except OutcomeUnknown:
+        except (OutcomeUnknown, anyio.get_cancelled_exc_class()):
             self._unknown[frame.action] = frame
             while len(self._unknown) > self._client.options.unknown_max:
                 del self._unknown[next(iter(self._unknown))]

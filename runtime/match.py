@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -66,6 +67,7 @@ __all__ = [
     "decide",
     "refusal",
     "replay_match",
+    "replay_states",
 ]
 
 # Records of one match. No turn-based game comes near; a deadline that re-arms itself
@@ -140,6 +142,19 @@ def replay_match(machine: Machine, records: Iterable[Record]) -> MatchState:
         DigestMismatchError: A record says something else than it leads to.
         ReplayError: A record cannot be played back, or there is none.
     """
+    last = deque(replay_states(machine, records), maxlen=1)
+    if not last:
+        raise ReplayError(0, "there are no records")
+    return last[0]
+
+
+def replay_states(machine: Machine, records: Iterable[Record]) -> Iterator[MatchState]:
+    """Rebuild a match record by record: the state after each, once it is checked.
+
+    Raises, from the iteration:
+        DigestMismatchError: A record says something else than it leads to.
+        ReplayError: A record cannot be played back.
+    """
     state: MatchState | None = None
     for place, record in enumerate(records):
         if record.index != place:
@@ -152,9 +167,7 @@ def replay_match(machine: Machine, records: Iterable[Record]) -> MatchState:
             raise ReplayError(place, f"is refused now: {change}")
         _compare(change.record, record)
         state = change.state
-    if state is None:
-        raise ReplayError(0, "there are no records")
-    return state
+        yield state
 
 
 def refusal(code: str, message: str = "") -> Refusal:

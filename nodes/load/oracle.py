@@ -2,7 +2,8 @@
 
 Each seat keeps an account of its own: the views it saw, the actions that were
 acknowledged, and those whose outcome it never learned. When the match has ended,
-`judge` holds every account against the log, which is replayed with the engine.
+`judge` replays the log with the engine and holds every account against it: each
+acknowledged action must stand in it, and each view must be what that revision shows.
 
 Pure. A fault is a sentence; an empty list means that nothing is wrong.
 """
@@ -13,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...engine.digest import canonical_bytes
+from ...engine.digest import digest_of
 from ...engine.errors import EngineError
 from ...engine.frozen import freeze
 from ...engine.machine import Machine
 from ...engine.record import Record, RecordKind
-from ...runtime.match import replay_match
+from ...runtime.match import replay_states
 from ...runtime.match_state import MatchState
 from ..client_view import View
 
@@ -46,7 +47,7 @@ class Account:
         self.session = session
         self.last: View | None = None
         self.faults: list[str] = []
-        self._revisions: set[int] = set()
+        self._views: dict[int, bytes] = {}  # digests of what was seen, by revision
         self._acknowledged = 0  # highest revision that was acknowledged to us
         self._actions: dict[int, _Acted] = {}
 
@@ -75,7 +76,7 @@ class Account:
             )
         if view.seat != self.seat:
             self._fault(f"a view of seat {view.seat!r} was sent to {self.seat!r}")
-        self._revisions.add(view.revision)
+        self._views[view.revision] = _digest(view.view)
         self.last = view
 
     def accepted(
@@ -94,14 +95,22 @@ class Account:
         """An action had no answer: it may be in the log, or not."""
         self._actions.setdefault(action, _Acted(event, payload))
 
+    def compare(self, state: MatchState) -> None:
+        """Hold the view of this state's revision, if it was seen, against the state."""
+        seen = self._views.pop(state.revision, None)
+        if seen is not None and seen != _digest(self._expected(state)):
+            self._fault(f"the view of revision {state.revision} was not what it shows")
+
     def check(self, records: Sequence[Record], state: MatchState) -> list[str]:
-        """Hold this account against a log and the state that it leads to."""
+        """Hold this account against a log and the state that it leads to.
+
+        `compare` has been called with the state after each record.
+        """
         faults = list(self.faults)
         faults += self._check_actions(records)
-        committed = {record.revision_after for record in records}
-        strays = sorted(self._revisions - committed)
-        if strays:
-            faults.append(f"saw revisions that were never committed: {strays[:5]}")
+        if self._views:
+            strays = sorted(self._views)[:5]
+            faults.append(f"saw revisions that were never committed: {strays}")
         faults += self._check_last_view(state)
         return [f"seat {self.seat!r}: {fault}" for fault in faults[:FAULTS_MAX]]
 
@@ -142,16 +151,17 @@ class Account:
         if last.revision != state.revision:
             yield f"saw revision {last.revision} last; the log ends at {state.revision}"
             return
-        machine, snapshot = state.machine, state.snapshot
-        expected = (
-            machine.player_view(snapshot, self.seat)
-            if self.seat
-            else machine.public_view(snapshot)
-        )
+        expected, result = self._expected(state), state.snapshot.meta.result
         if not _same(last.view, expected):
             yield f"the last view is {last.view!r}, the replay's is {expected!r}"
-        if not _same(last.result, snapshot.meta.result):
-            yield f"the result is {last.result!r}, not {snapshot.meta.result!r}"
+        if not _same(last.result, result):
+            yield f"the result is {last.result!r}, not {result!r}"
+
+    def _expected(self, state: MatchState) -> Any:
+        """What this seat may see of a state."""
+        if self.seat:
+            return state.machine.player_view(state.snapshot, self.seat)
+        return state.machine.public_view(state.snapshot)
 
     def _fault(self, fault: str) -> None:
         if len(self.faults) < FAULTS_MAX:
@@ -162,10 +172,16 @@ def judge(
     machine: Machine, match: str, records: Sequence[Record], accounts: Iterable[Account]
 ) -> list[str]:
     """Replay a finished match's log and hold every account against it."""
+    accounts = list(accounts)
+    state: MatchState | None = None
     try:
-        state = replay_match(machine, records)
+        for state in replay_states(machine, records):
+            for account in accounts:
+                account.compare(state)
     except EngineError as error:
         return [f"the log does not replay: {error}"]
+    if state is None:
+        return ["the log is empty"]
     faults = []
     if state.match != match:
         faults.append(f"the log is of match {state.match}, not of {match}")
@@ -178,6 +194,8 @@ def judge(
 
 def _same(one: Any, other: Any) -> bool:
     """Equal as JSON: what a trip over the wire may change makes no difference."""
-    return canonical_bytes(freeze(one, label="view")) == canonical_bytes(
-        freeze(other, label="view")
-    )
+    return _digest(one) == _digest(other)
+
+
+def _digest(value: Any) -> bytes:
+    return digest_of(freeze(value, label="view"))

@@ -211,6 +211,24 @@ async def test_an_unknown_outcome_is_raised_and_can_be_asked_about(
             await seat.ask_again(key)
 
 
+async def test_a_cancelled_dispatch_can_be_asked_about(
+    autojump_clock: object,
+) -> None:
+    """Who gives up waiting still has the key, and learns what became of it."""
+    rig = cluster()
+    async with rig.node("n1") as node, rig.client() as client:
+        match = await created(client)
+        seat = await seated(match, "0")
+        event, payload = await first_legal(seat)
+        node.lose = _first(wire.Accepted)
+        with anyio.move_on_after(0.1):
+            await seat.dispatch(event, payload)
+        assert seat.unknown == (1,)
+        outcome = await seat.ask_again(1)
+        assert isinstance(outcome, Accepted)
+        assert not seat.unknown
+
+
 async def test_a_busy_node_is_asked_again_and_then_believed(
     autojump_clock: object,
 ) -> None:

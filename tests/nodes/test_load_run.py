@@ -113,6 +113,13 @@ def other_view(answer: wire.Response) -> wire.Response:
     return msgspec.structs.replace(answer, view=pack({"cells": "other"}))
 
 
+def other_early_view(answer: wire.Response) -> wire.Response:
+    assert isinstance(answer, wire.ViewUpdate)
+    if answer.revision != 2 or answer.seat != "0":
+        return answer
+    return msgspec.structs.replace(answer, view=pack({"board": []}))
+
+
 def other_public_view(answer: wire.Response) -> wire.Response:
     assert isinstance(answer, wire.ViewUpdate)
     if answer.seat:
@@ -144,12 +151,13 @@ def with_another_time(answer: wire.Response) -> wire.Response:
     ("prepare", "reason"),
     [
         (falsify(wire.ViewUpdate, other_view), "the last view is"),
+        (falsify(wire.ViewUpdate, other_early_view), "the view of revision 2 was not"),
         (falsify(wire.ViewUpdate, other_public_view), "seat '': the last view is"),
         (falsify(wire.Accepted, other_revision), "is record"),
         (falsify(wire.LogPage, without_last_record), "acknowledged, but is not in"),
         (falsify(wire.LogPage, with_another_time), "does not replay"),
     ],
-    ids=["view", "public-view", "acknowledgement", "log", "record"],
+    ids=["view", "early-view", "public-view", "acknowledgement", "log", "record"],
 )
 async def test_a_node_that_lies_is_found_out(
     prepare: Prepare, reason: str, autojump_clock: object
