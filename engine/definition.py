@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
+
 from .errors import DefinitionError, InvalidJsonValueError
 from .frozen import freeze
 from .jsonvalue import Json
@@ -188,6 +190,11 @@ def define_game(
     pool = _pool(max_players, player_ids)
     if not callable(setup):
         raise DefinitionError("setup must be a function of the setup context")
+    _require_kind(views, Views, "views", "views(...)")
+    _require_kind(profile, Profile, "profile", "profile(...)")
+    for part, what in ((legal_actions, "legal_actions"), (redact, "redact")):
+        if part is not None and not callable(part):
+            raise DefinitionError(f"{what} must be a function")
     return Game(
         name=name,
         version=version,
@@ -214,7 +221,19 @@ def event(payload: Any = None, *, public: bool = False) -> Event:
 
     `payload` is a msgspec Struct or any type that msgspec validates; resolvers then
     see the converted value. `public` lets every seat see the payloads.
+
+    Raises:
+        DefinitionError: msgspec cannot validate the type.
     """
+    if payload is not None:
+        try:
+            msgspec.convert(None, payload)
+        except msgspec.ValidationError:
+            pass  # None is not such a payload; that it could be asked is all we want.
+        except Exception as error:
+            raise DefinitionError(
+                f"msgspec cannot validate the payload type {payload!r}: {error}"
+            ) from error
     return Event(payload, public)
 
 
@@ -386,6 +405,13 @@ def _constant(value: Any, what: str) -> Any:
         return freeze(value, label=what)
     except InvalidJsonValueError as error:
         raise DefinitionError(str(error)) from error
+
+
+def _require_kind(part: object, kind: type, what: str, maker: str) -> None:
+    if part is not None and not isinstance(part, kind):
+        raise DefinitionError(
+            f"{what} must be made by {maker}, not {type(part).__name__}"
+        )
 
 
 def _require_text(value: object, what: str) -> None:

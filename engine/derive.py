@@ -23,6 +23,7 @@ __all__ = [
     "checked_deadline",
     "checked_label",
     "checked_list",
+    "checked_metadata",
     "plan_derivation",
 ]
 
@@ -84,13 +85,16 @@ class Derivation(msgspec.Struct, frozen=True):
                 selected = freeze(values)
             meta = self.constant_meta
             if meta is None:
-                what = "deadline"
-                deadline = checked_deadline(_value(self.deadline, ctx))
-                what = "label"
-                label = checked_label(_value(self.label, ctx))
-                what = "metadata"
-                words = _value(self.metadata, ctx)
-                metadata = EMPTY_LIST if words is None else checked_list(words)
+                deadline, label, metadata = self.deadline, self.label, self.metadata
+                if callable(deadline):
+                    what = "deadline"
+                    deadline = checked_deadline(deadline(ctx))
+                if callable(label):
+                    what = "label"
+                    label = checked_label(label(ctx))
+                if callable(metadata):
+                    what = "metadata"
+                    metadata = checked_metadata(metadata(ctx))
                 meta = ControlMeta(deadline, label, metadata, self.pending_targets)
         except Exception as error:
             raise DerivationFailed(f"{what} of state {self.leaf}", error) from error
@@ -109,11 +113,13 @@ def plan_derivation(
 ) -> Derivation:
     """Prepare a leaf. A constant that is wrong fails when it is derived."""
     part = game.states[leaf]
-    active = _part(part.active_players, lambda given: checked_list(given or []))
+    active = EMPTY_LIST
+    if part.active_players is not None:
+        active = _part(part.active_players, checked_list)
     control = _part(part.control, freeze)
     deadline = _part(part.deadline, checked_deadline)
     label = _part(part.label, checked_label)
-    metadata = _part(part.metadata, lambda given: checked_list(given or []))
+    metadata = _part(part.metadata, checked_metadata)
     meta = constant = None
     if not any(map(callable, (deadline, label, metadata))):
         meta = ControlMeta(deadline, label, metadata, pending_targets)
@@ -147,6 +153,16 @@ def checked_list(value: object) -> FList:
     return frozen
 
 
+def checked_metadata(value: object) -> FList:
+    """A list of JSON, frozen; None is an empty one.
+
+    Raises:
+        TypeError: it is not a list.
+        InvalidJsonValueError: something in it is not JSON.
+    """
+    return EMPTY_LIST if value is None else checked_list(value)
+
+
 def checked_deadline(value: object) -> int | float | None:
     """An instant in milliseconds, or None.
 
@@ -167,14 +183,12 @@ def checked_label(value: object) -> str | None:
         TypeError: it is something else.
         InvalidJsonValueError: UTF-8 cannot hold it.
     """
+    if type(value) is str and value.isascii():
+        return value
     label = freeze(value)
     if label is None or isinstance(label, str):
         return label
     raise TypeError(f"a label is a string or None, not {type(value).__name__}")
-
-
-def _value(part: Any, ctx: StateContext) -> Any:
-    return part(ctx) if callable(part) else part
 
 
 def _part(given: Any, check: Callable[[Any], Any]) -> Any:

@@ -90,9 +90,9 @@ def changes(before: Json, after: Json) -> Json:
     """
     if before is after:
         return None
-    if type(before) is FDict and type(after) is FDict:
+    if isinstance(before, FDict) and isinstance(after, FDict):
         return _dict_changes(before, after)
-    if type(before) is FList and type(after) is FList:
+    if isinstance(before, FList) and isinstance(after, FList):
         return _list_changes(before, after)
     if type(before) is type(after) and before == after:
         return None

@@ -8,21 +8,25 @@ say what to write instead. Operators and methods that make a new value (`{**g}`,
 Rules:
 - `freeze` copies every plain container and keeps every frozen one as the same object.
   So a value built from the old one costs what is new in it, and shares the rest.
-- A frozen container holds only scalars and frozen containers, and knows its height (the
-  nesting inside it), so that the limit on nesting holds without looking inside.
+- A frozen container holds only scalars and frozen containers.
+- Its class says its height, the levels of containers in it: there is one subclass of
+  `FDict` and of `FList` for each. So the types of the children alone, which C can
+  collect, tell that a child is frozen and how deep it is; no child is looked into.
 - Only this module makes frozen containers; calling the classes raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeVar
 
 from .errors import FrozenError, InvalidJsonValueError, TooDeepError
 from .jsonvalue import Json, JsonProblem, checked_key, checked_scalar, path_text
 from .limits import NESTING_MAX, SAFE_INT_MAX
 
 __all__ = ["EMPTY_DICT", "EMPTY_LIST", "FDict", "FList", "enclose", "freeze", "thaw"]
+
+T = TypeVar("T")
 
 # Levels that the engine's own records put around a value that is at the limit itself.
 _ENCLOSING_LEVELS = 8
@@ -42,7 +46,7 @@ def _refuse_list(self: object, *args: object, **kwargs: object) -> NoReturn:
 class FDict(dict[str, Any]):
     """A dict that cannot be changed. Made by `freeze` alone."""
 
-    __slots__ = ("_height",)
+    __slots__ = ()
 
     __init__ = _refuse_dict
     __setitem__ = _refuse_dict
@@ -72,7 +76,7 @@ class FDict(dict[str, Any]):
 class FList(list[Any]):
     """A list that cannot be changed. Made by `freeze` alone."""
 
-    __slots__ = ("_height",)
+    __slots__ = ()
 
     __init__ = _refuse_list
     __setitem__ = _refuse_list
@@ -114,8 +118,7 @@ def freeze(value: Any, *, label: str = "the value") -> Json:
         TooDeepError: more than `NESTING_MAX` containers inside each other, which is
             also how a value that contains itself ends.
     """
-    kind = type(value)
-    if (kind is FDict or kind is FList) and value._height <= NESTING_MAX:
+    if value is None or _HEIGHTS.get(type(value), _TALLEST) <= NESTING_MAX:
         return value
     try:
         return _freeze(value, NESTING_MAX)
@@ -147,16 +150,37 @@ def thaw(value: Json) -> Json:
     return value
 
 
-# The descriptors write what __setattr__ refuses; the bare constructors make what
-# __init__ refuses. All four are C functions: this is the engine's hottest path.
+_TALLEST: Final = NESTING_MAX + _ENCLOSING_LEVELS
+
+
+def _classes(family: type) -> list[type[Any]]:
+    """One subclass for each height; they differ in nothing else."""
+    return [
+        type(family.__name__, (family,), {"__slots__": ()}) for _ in range(_TALLEST + 1)
+    ]
+
+
+_DICTS: Final = _classes(FDict)
+_LISTS: Final = _classes(FList)
+
+# The types of children that need no look, and the height of each.
+_HEIGHTS: Final[dict[type, int]] = {
+    type(None): 0,
+    bool: 0,
+    **{kind: height for height, kind in enumerate(_DICTS)},
+    **{kind: height for height, kind in enumerate(_LISTS)},
+}
+
+_PLAIN: Final = frozenset({dict, list, tuple})
+
+# Children from which on collecting their types in C is faster than a loop.
+_WIDE: Final = 16
+
+# These make and fill what the classes' own methods refuse to.
 _new_dict = dict.__new__
 _new_list = list.__new__
 _fill_dict = dict.update
 _fill_list = list.extend
-_put_dict = dict.__setitem__
-_put_list = list.__setitem__
-_set_dict_height = FDict.__dict__["_height"].__set__
-_set_list_height = FList.__dict__["_height"].__set__
 
 
 def _freeze(value: Any, room: int) -> Json:
@@ -166,14 +190,15 @@ def _freeze(value: Any, room: int) -> Json:
         return _freeze_dict(value, room)
     if kind is list or kind is tuple:
         return _freeze_list(value, room)
-    if kind is FDict or kind is FList:
-        if value._height > room:
+    height = _HEIGHTS.get(kind)
+    if height is not None:
+        if height > room:
             raise _too_deep()
         return value
     if isinstance(value, dict):
-        return _freeze_dict(value, room)
+        return _freeze_dict(dict(value), room)
     if isinstance(value, list):
-        return _freeze_list(value, room)
+        return _freeze_list(list(value), room)
     return checked_scalar(value)
 
 
@@ -184,26 +209,26 @@ def _freeze(value: Any, room: int) -> Json:
 def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
     if room == 0:
         raise _too_deep()
-    frozen: FDict = _new_dict(FDict)
-    _fill_dict(frozen, value)
+    items: Iterable[tuple[Any, Any]] = value.items()
+    changed: dict[str, Json] | None = None
     height = 0
-    for key, child in frozen.items():
+    if len(value) >= _WIDE and _are_plain(value):
+        items, height = _worth_a_look(items, list(value), list(value.values()), room)
+    for key, child in items:
         if type(key) is not str:
-            return _freeze_dict(_with_plain_keys(frozen), room)
+            return _freeze_dict(_with_plain_keys(value), room)
         if not key.isascii():
             _check_key(key)
         kind = type(child)
-        if child is None or kind is bool:
-            continue
         if kind is str:
             if child.isascii():
                 continue
         elif kind is int:
             if -SAFE_INT_MAX <= child <= SAFE_INT_MAX:
                 continue
-        elif kind is FDict or kind is FList:
-            if child._height > height:
-                height = child._height
+        elif (known := _HEIGHTS.get(kind)) is not None:
+            if known > height:
+                height = known
                 if height >= room:
                     raise _placed(_too_deep(), key)
             continue
@@ -211,32 +236,35 @@ def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
             child = _freeze(child, room - 1)
         except JsonProblem as problem:
             raise _placed(problem, key) from None
-        _put_dict(frozen, key, child)
-        if (type(child) is FList or type(child) is FDict) and child._height > height:
-            height = child._height
-    _set_dict_height(frozen, height + 1)
+        changed = changed or dict(value)
+        changed[key] = child
+        known = _HEIGHTS.get(type(child), 0)
+        if known > height:
+            height = known
+    frozen: FDict = _new_dict(_DICTS[height + 1])
+    _fill_dict(frozen, changed or value)
     return frozen
 
 
 def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
     if room == 0:
         raise _too_deep()
-    frozen: FList = _new_list(FList)
-    _fill_list(frozen, value)
+    items: Iterable[tuple[int, Any]] = enumerate(value)
+    changed: list[Json] | None = None
     height = 0
-    for index, child in enumerate(frozen):
+    if len(value) >= _WIDE:
+        items, height = _worth_a_look(items, range(len(value)), list(value), room)
+    for index, child in items:
         kind = type(child)
-        if child is None or kind is bool:
-            continue
         if kind is str:
             if child.isascii():
                 continue
         elif kind is int:
             if -SAFE_INT_MAX <= child <= SAFE_INT_MAX:
                 continue
-        elif kind is FDict or kind is FList:
-            if child._height > height:
-                height = child._height
+        elif (known := _HEIGHTS.get(kind)) is not None:
+            if known > height:
+                height = known
                 if height >= room:
                     raise _placed(_too_deep(), index)
             continue
@@ -244,11 +272,47 @@ def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
             child = _freeze(child, room - 1)
         except JsonProblem as problem:
             raise _placed(problem, index) from None
-        _put_list(frozen, index, child)
-        if (type(child) is FList or type(child) is FDict) and child._height > height:
-            height = child._height
-    _set_list_height(frozen, height + 1)
+        changed = changed or list(value)
+        changed[index] = child
+        known = _HEIGHTS.get(type(child), 0)
+        if known > height:
+            height = known
+    frozen: FList = _new_list(_LISTS[height + 1])
+    _fill_list(frozen, changed or value)
     return frozen
+
+
+def _worth_a_look(
+    items: Iterable[tuple[T, Any]], places: Sequence[T], children: list[Any], room: int
+) -> tuple[Iterable[tuple[T, Any]], int]:
+    """Leave out the children that need no look; also return their greatest height.
+
+    The usual wide container is an old one of which few children are new.
+    """
+    types = list(map(type, children))
+    kinds = set(types)
+    known = kinds & _HEIGHTS.keys()
+    height = max(map(_HEIGHTS.__getitem__, known), default=0)
+    unknown = kinds - known
+    if height == 0 or height >= room or not unknown <= _PLAIN:
+        return items, 0
+    found = [at for kind in unknown for at in _places_of(kind, types)]
+    return [(places[at], children[at]) for at in found], height
+
+
+def _places_of(kind: type, types: list[type]) -> Iterator[int]:
+    at = -1
+    try:
+        while True:
+            at = types.index(kind, at + 1)
+            yield at
+    except ValueError:
+        return
+
+
+def _are_plain(keys: Iterable[Any]) -> bool:
+    """Whether all keys are ASCII and of type str itself."""
+    return set(map(type, keys)) == {str} and "".join(keys).isascii()
 
 
 def _with_plain_keys(value: Mapping[Any, Any]) -> dict[str, Any]:

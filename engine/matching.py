@@ -99,16 +99,19 @@ def select(
     evaluations: tuple[Evaluation, ...] = ()
     rejection: Rejected | None = None
     for family in chain:
-        chosen: Selection | None = None
+        chosen: Edge | None = None
         rival: Edge | None = None
+        chosen_answer: Any = None
+        chosen_rng: Rng | None = None
         candidates: list[Candidate] = []
         for edge in family.edges:
             answer: Any = None
             rng: Rng | None = None
             if edge.resolve is not None:
-                rng = _rng(question)
+                ctx = _context(question)
+                rng = ctx.rng
                 try:
-                    answer = _verdict(edge.resolve(_context(question, rng)))
+                    answer = _verdict(edge.resolve(ctx))
                 except Exception as error:
                     fault = fault_from(error, event=family.event, label=edge.name)
                     return refuse("resolver_error", fault=fault)
@@ -120,38 +123,34 @@ def select(
                     candidates.append(edge.silent)
                     continue
             candidates.append(edge.matched)
-            if chosen is None:
-                chosen = Selection(edge, answer, rng, evaluations)
-            else:
+            if chosen is not None:
                 rival = edge
+            else:
+                chosen, chosen_answer, chosen_rng = edge, answer, rng
         if chosen is not None and rival is not None:
-            return _ambiguous(family, chosen.edge, rival)
-        evaluation = _evaluated(family, candidates, chosen)
-        evaluations = (*evaluations, evaluation)
+            return _ambiguous(family, chosen, rival)
+        evaluations = (*evaluations, _evaluated(family, candidates, chosen))
         if chosen is not None:
-            return Selection(chosen.edge, chosen.answer, chosen.rng, evaluations)
+            return Selection(chosen, chosen_answer, chosen_rng, evaluations)
     if rejection is None:
         return refuse("invalid_event")
     return refuse("invalid_event", reason=rejection.reason, details=rejection.details)
 
 
-def _rng(question: Question) -> Rng:
-    state = question.before.meta.rng
-    return Rng(state.state, state.draws, state.seed)
-
-
-def _context(question: Question, rng: Rng) -> ResolverContext:
+def _context(question: Question) -> ResolverContext:
     before = question.before
+    meta = before.meta
+    rng = meta.rng
     return ResolverContext(
         before.G,
         before.position,
         before.derived,
-        before.meta.match,
+        meta.match,
         question.now,
         question.event,
         question.player_id,
         question.action_id,
-        rng,
+        Rng(rng.state, rng.draws, rng.seed),
     )
 
 
@@ -202,14 +201,14 @@ def _ambiguous(family: Family, first: Edge, second: Edge) -> Refusal:
 
 
 def _evaluated(
-    family: Family, candidates: list[Candidate], chosen: Selection | None
+    family: Family, candidates: list[Candidate], chosen: Edge | None
 ) -> Evaluation:
     if len(candidates) == 1:
         if chosen is not None:
             return family.selected[0]
         if family.unmatched is not None and candidates[0].rejected_by == "resolver":
             return family.unmatched
-    target = None if chosen is None else chosen.edge.matched.target
+    target = None if chosen is None else chosen.matched.target
     return _evaluation(family.event, family.node, target, tuple(candidates))
 
 

@@ -54,6 +54,10 @@ def parts(**changed: Any) -> dict[str, Any]:
         {"transitions": [{"event": "go"}]},
         {"transitions": [transition("go", "play", "play", "resolve")]},  # type: ignore[arg-type]
         {"selectors": {"x": 1}},
+        {"views": lambda ctx: {}},
+        {"profile": {"wins": 0}},
+        {"legal_actions": []},
+        {"redact": {}},
     ],
 )
 def test_a_part_that_no_game_could_have_is_refused(changed: dict[str, Any]) -> None:
@@ -67,6 +71,13 @@ def test_a_constant_that_is_not_json_is_refused() -> None:
     """A state's constants are values, checked at once."""
     with pytest.raises(DefinitionError, match="metadata"):
         state(metadata=[{1, 2}])
+
+
+@pytest.mark.parametrize("payload", ["int", 3])
+def test_a_payload_type_that_cannot_be_validated_is_refused(payload: Any) -> None:
+    """Not at the first action, but where it is declared."""
+    with pytest.raises(DefinitionError, match="payload type"):
+        event(payload)
 
 
 def test_seats_are_numbered_when_only_their_number_is_given() -> None:

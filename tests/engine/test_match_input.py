@@ -51,7 +51,7 @@ def test_match_is_completed_and_frozen() -> None:
     given = {"players": ["0", "2"], "data": {"a": [1, 2]}, "other": "kept"}
     match = normalize_match_input(game(), given)
     assert match == {**given, "hostPlayerID": None}
-    assert type(match) is FDict
+    assert isinstance(match, FDict)
     assert normalize_match_input(game(), match) == match
 
 

@@ -42,7 +42,7 @@ def test_each_sees_what_the_views_give() -> None:
     session = create_session(game, MATCH)
     assert session.public_view() == {"table": 3, "active": ["0", "1"]}
     assert session.player_view("1") == {"table": 3, "hand": "two"}
-    assert type(session.player_view("1")) is FDict
+    assert isinstance(session.player_view("1"), FDict)
     with pytest.raises(FrozenError):
         session.player_view("1")["hand"] = "ace"
 
