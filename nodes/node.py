@@ -20,8 +20,10 @@ import anyio
 from ..config import Config
 from ..runtime.control_plane import ClusterRecord, NodeRecord
 from ..runtime.coordinator import Coordinator
+from ..runtime.errors import CoordinatorError
 from ..runtime.hello import Credential
 from ..runtime.link import Endpoint, Identity, PeerAddress
+from ..runtime.shard_table import ShardTable
 from .cluster_dir import ClusterDir
 from .door import Door
 from .games import Games
@@ -73,11 +75,10 @@ async def run_node(config: Config) -> None:
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_on_signal, node)
-            await node.serve()
-            tasks.cancel_scope.cancel()
+        await node.serve()
     log.info("node_stopped")
+    if node.failure is not None:
+        raise node.failure
 
 
 class Node:
@@ -94,7 +95,9 @@ class Node:
         self._home = home
         self._endpoint = endpoint
         self._stopping = anyio.Event()
-        self._connected: dict[str, PeerAddress] = {}
+        self.failure: CoordinatorError | None = None
+        self._linked: set[str] = set()
+        self._registered: set[str] = set()
         name = config.node.id
         self._router = Router(name, config.cluster.shards)
         self._outlet = NodeOutlet(endpoint)
@@ -121,8 +124,8 @@ class Node:
             ),
             adopt=self._adopt,
             release=self._release,
-            table_changed=self._router.table_changed,
-            nodes_changed=self._connect,
+            table_changed=self._table_changed,
+            nodes_changed=self._nodes_changed,
         )
         self._door = Door(
             {"identify": self._identify, "status": self._status, "stop": self._stop}
@@ -130,8 +133,9 @@ class Node:
 
     @property
     def ready(self) -> bool:
-        """It owns all that is meant for it, and a link leads to every live node."""
-        return self._keeper.ready and self._links_up() and not self._stopping.is_set()
+        """It owns all that is meant for it, and every registered node is reached."""
+        reached = self._switchboard.reached(self._registered)
+        return self._keeper.ready and reached and not self._stopping.is_set()
 
     async def door(self, request: bytes) -> bytes:
         """Answer a command."""
@@ -144,17 +148,31 @@ class Node:
             self._stopping.set()
 
     async def serve(self) -> None:
-        """Route and host until `stop`.
+        """Route and host until `stop`, SIGTERM or SIGINT.
 
-        Raises:
-            CoordinatorError: As `Keeper.run`.
+        What the keeper cannot go on with ends it too, and is `failure` then: raised
+        here, it would reach the caller in a group for each part that it passes.
         """
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._stop_on_signal)
             tasks.start_soon(self._receive)
-            tasks.start_soon(self._keeper.run)
+            tasks.start_soon(self._keep)
             tasks.start_soon(self._announce_ready)
             await self._stopping.wait()
             tasks.cancel_scope.cancel()
+
+    async def _stop_on_signal(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async for _ in signals:
+                self.stop()
+
+    async def _keep(self) -> None:
+        """Without the keeper the node must not go on: it would miss its deposition."""
+        try:
+            await self._keeper.run()
+        except CoordinatorError as error:
+            self.failure = error
+            self._stopping.set()
 
     async def _receive(self) -> None:
         while True:
@@ -172,22 +190,22 @@ class Node:
         self._router.owned.pop(shard, None)
         self.supervisor.release(shard)
 
-    def _connect(self, nodes: Mapping[str, NodeRecord]) -> None:
-        """Keep a link to every other registered node, and to no other."""
-        me = self._endpoint.identity.process
-        wanted = {
-            name: PeerAddress(name, record.inbox, record.boot)
-            for name, record in nodes.items()
-            if name != me
-        }
-        for name in self._connected.keys() - wanted.keys():
-            self._endpoint.disconnect(name)
-        for address in wanted.values():
-            self._endpoint.connect(address)
-        self._connected = wanted
+    def _table_changed(self, table: ShardTable) -> None:
+        """Keep a link to every other node of the table, and to no other.
 
-    def _links_up(self) -> bool:
-        return self._switchboard.reached(self._connected)
+        An owner stays in it while its registration has lapsed: that is only a hint.
+        """
+        self._router.table_changed(table)
+        me = self._endpoint.identity.process
+        entries = {name: entry for name, entry in table.nodes.items() if name != me}
+        for name in self._linked - entries.keys():
+            self._endpoint.disconnect(name)
+        for name, entry in entries.items():
+            self._endpoint.connect(PeerAddress(name, entry.inbox, entry.incarnation))
+        self._linked = set(entries)
+
+    def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
+        self._registered = nodes.keys() - {self._endpoint.identity.process}
 
     def _identify(self) -> dict[str, Any]:
         identity = self._endpoint.identity
@@ -222,9 +240,3 @@ class Node:
     def _stop(self) -> dict[str, Any]:
         self.stop()
         return {}
-
-
-async def _stop_on_signal(node: Node) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            node.stop()

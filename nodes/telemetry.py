@@ -47,6 +47,9 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "pipe_lost": "A connection went down before it was a link.",
         "dial_refused": "An address cannot be dialled at all.",
         "door_failed": "A command at the door failed on the node's side.",
+        "answer_dropped": "An answer or view could not go: its link is down or full.",
+        "answer_unsendable": "An answer is too large for a frame; it was refused.",
+        "frame_misplaced": "A process sent what only another kind may send.",
         # coordinator
         "cluster_created": "This process was the first: it wrote the cluster's record.",
         "node_registered": "The node's address stands in the coordinator.",
@@ -61,6 +64,10 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "session_not_renewed": "A liveness lease could not be renewed this time.",
         "session_left_to_expire": "A lease could not be given back and will run out.",
         # matches
+        "create_failed": "A game's own code raised while a match was made.",
+        "match_quarantined": "A match failed in our own code; it is set apart.",
+        "match_dropped": "An ended match was put away by the retention rule.",
+        "tombstone_forgotten": "The creation key of a match long gone is forgotten.",
         "game_failed": "A game's own code raised; the traceback is its author's.",
         "stuck_deadline": "A step left a deadline already past: it does not fire.",
         "timeout_not_fired": "A deadline's transition failed: nothing changed.",
