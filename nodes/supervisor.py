@@ -176,6 +176,10 @@ class Supervisor:
             if match in self._actors:
                 self._actors[match].subscribers.remove_route(peer, client)
 
+    def actor(self, match: str) -> MatchActor | None:
+        """The actor of a match that is here, for whoever inspects it."""
+        return self._actors.get(match)
+
     def statistics(self) -> SupervisorStatistics:
         """What is here, and what has been."""
         states = [actor.status for actor in self._actors.values()]
@@ -208,9 +212,13 @@ class Supervisor:
         if isinstance(request, Sync):
             clients = self._watched.setdefault(route.peer, {})
             clients.setdefault(route.client, set()).add(request.match)
-        size = (
-            memoryview(request.payload).nbytes if isinstance(request, Dispatch) else 0
-        )
+        size = 0
+        if isinstance(request, Dispatch):
+            size = memoryview(request.payload).nbytes
+            if size > self._options.match.payload_bytes_max:
+                # Before the mailbox: there it would be `busy`, for ever.
+                self._refuse(route, request.request, "too_large")
+                return None
         return self._put(actor, route, request, size)
 
     def _put(
@@ -343,7 +351,11 @@ class Supervisor:
         self._counts["failed"] += 1
         _log.exception("match_quarantined", match=actor.match, code="internal_error")
         self._ended.forget(actor.match)
-        actor.quarantine()
+        try:
+            actor.quarantine()
+        except Exception:
+            # Nobody can be told any more; the other matches must not notice.
+            _log.exception("quarantine_failed", match=actor.match)
 
     def _after_work(self, actor: MatchActor) -> None:
         """The actor's task is about to end."""

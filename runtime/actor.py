@@ -66,6 +66,11 @@ class MatchActor:
         self._due = False
         self._sleep: anyio.Event | None = None
 
+    @property
+    def faults(self) -> int:
+        """Failures of the game's own code in this match."""
+        return self._faults.count
+
     async def run(self) -> None:
         """The actor's task: works when woken, until the match is over."""
         while self.status is ActorState.RUNNING:

@@ -73,14 +73,14 @@ class Ledger:
     def hand_over(self) -> None:
         """Give what was appended since the last time to the committer."""
         if self._unsubmitted:
-            records, self._unsubmitted = self._unsubmitted, []
             self._committer.submit(
                 self.state.match,
                 self.state.epoch,
-                records,
+                self._unsubmitted,
                 on_commit=self._committed_up_to,
                 on_abandon=self._on_abandon,
             )
+            self._unsubmitted = []
 
     def release(self) -> None:
         """Let the answers go whose state is committed."""
