@@ -39,6 +39,12 @@ SOCKET_PATH_BYTES_MAX = 100
 LONGEST_SOCKET_NAME = "n" * 32 + ".door"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
+SHARDS = 16
+"""Of a new local cluster. Enough to spread over the nodes of one machine."""
+
+NODES = ("n1", "n2", "n3")
+"""Of a new local cluster."""
+
 CLUSTER_TOML = """\
 # Written by `hotseat up`. Options of the nodes may be added below: every one of
 # them is shown, with its default, in config/default.toml of the distribution.
@@ -91,8 +97,8 @@ class ClusterDir:
     ) -> ClusterDir:
         """Open the folder, or create a new cluster in it; an identity is kept.
 
-        `shards` is for a new cluster (default 16), and so are the `nodes` that its
-        shards are laid out on; for an old one they must agree, where given.
+        `shards` is for a new cluster, and so are the `nodes` that its shards are laid
+        out on; for an old one they must agree, where given.
 
         Raises:
             OperatorError: shards_differ, nodes_differ, invalid_cluster_dir.
@@ -104,7 +110,7 @@ class ClusterDir:
                 (path / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
             if not (path / "cluster.toml").exists():
                 path.chmod(PRIVATE_FOLDER)
-                _create(path, shards or 16, nodes)
+                _create(path, shards or SHARDS, nodes or NODES)
             found = cls.load(path)
             found._make_sockets_folder()
         except OSError as error:

@@ -22,8 +22,7 @@ GRACE_S = 20.0
 """More than a parent needs to stop its nodes, the unwilling ones included."""
 
 EXIT_S = 2.0
-"""Between giving up its pid file and its end, a process has nothing left to do. A
-dead one that nobody reaps, as in some containers, is not waited for any longer."""
+"""Between giving up its pid file and its end, a process has little left to do."""
 
 
 def stop_local(path: Path, *, grace_s: float = GRACE_S) -> bool:
@@ -87,10 +86,12 @@ def _wait_for_exits(pids: Iterable[int]) -> None:
 
 
 def _exists(pid: int) -> bool:
+    """Whether the process still runs: a dead one that nobody has reaped does not."""
     try:
         os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
-    return pid != 0
+    except OSError:  # another user's, or a system without /proc
+        return pid != 0
+    return status.rpartition(")")[2].split()[:1] != ["Z"]

@@ -96,7 +96,8 @@ def _run(config: Config, home: Any, with_parent: bool) -> None:
         if with_parent:
             stop_with_parent(0, config.node.stop_grace_s)
         try:
-            with PidFile(pid_file, wait_s=PREDECESSOR_S):
+            # a child may be there before its predecessor has gone; a person may not
+            with PidFile(pid_file, wait_s=PREDECESSOR_S if with_parent else 0.0):
                 anyio.run(
                     run_node, config, backend=backend, backend_options=backend_options
                 )

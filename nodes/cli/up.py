@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,9 +39,13 @@ games are looked for there all the same."""
 def up(
     *,
     nodes: Annotated[
-        int,
-        Parameter(help="How many nodes.", validator=Number(gte=1, lte=NODES_MAX)),
-    ] = 3,
+        int | None,
+        Parameter(
+            help="For a new cluster: how many nodes; 3 if not said.",
+            validator=Number(gte=1, lte=NODES_MAX),
+            show_default=False,
+        ),
+    ] = None,
     dir: Dir = None,
     shards: Annotated[
         int | None,
@@ -69,40 +74,53 @@ def up(
     Runs until Ctrl-C or SIGTERM, then stops every node. With --detach it returns
     once every node is ready, or with exit status 1 and the reason.
     """
-    path = folder(dir)
-    games = tuple(game or ())
+    asked = _Asked(folder(dir), nodes, shards, tuple(game or ()))
     if detach:
-        return _detach(path, nodes, shards, games)
-    if report_fd is None:
-        _run(path, nodes, shards, games, timeout_s=None, say=_say, on_ready=_nothing)
-        return None
-    _run_detached(path, nodes, shards, games, report_fd)
+        return _detach(asked)
+    if report_fd is not None:
+        _run_detached(asked, report_fd)
+    else:
+        _run(asked, timeout_s=None, say=_say, on_ready=lambda: None)
     return None
 
 
-def _detach(path: Path, nodes: int, shards: int | None, games: Sequence[str]) -> int:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line says. None and empty: as the folder has it."""
+
+    path: Path
+    nodes: int | None
+    shards: int | None
+    games: tuple[str, ...]
+
+    def flags(self) -> list[str]:
+        """The same, as a command line."""
+        flags = ["--dir", str(self.path)]
+        if self.nodes is not None:
+            flags += ["--nodes", str(self.nodes)]
+        if self.shards is not None:
+            flags += ["--shards", str(self.shards)]
+        return [*flags, *_game_flags(self.games)]
+
+
+def _detach(asked: _Asked) -> int:
     from ..local_detach import start_detached
 
-    argv = [*PYTHON, "up", "--dir", str(path), "--nodes", str(nodes)]
-    if shards is not None:
-        argv += ["--shards", str(shards)]
-    for spec in games:
-        argv += ["--game", spec]
-    (path / "logs").mkdir(0o700, parents=True, exist_ok=True)
-    report = start_detached(argv, path / "logs" / "up.log")
+    logs = asked.path / "logs"
+    logs.mkdir(0o700, parents=True, exist_ok=True)
+    report = start_detached([*PYTHON, "up", *asked.flags()], logs / "up.log")
     if report.error:
         print(report.error, file=sys.stderr)
         return report.exit_code
-    _say(f"hotseat: {nodes} nodes run in {_shown(path)}")
+    place = _shown(asked.path)
+    _say(f"hotseat: a cluster runs in {place}")
     _say("ready")
-    _say(_what_next(path))
-    _say(f"  {_program()} down --dir {_shown(path)}")
+    _say(_what_next(asked.path))
+    _say(f"  {_program()} down --dir {place}")
     return report.exit_code
 
 
-def _run_detached(
-    path: Path, nodes: int, shards: int | None, games: Sequence[str], report_fd: int
-) -> None:
+def _run_detached(asked: _Asked, report_fd: int) -> None:
     """The other side of `_detach`: whatever happens is reported once."""
     from ..local_detach import Report, report_to
     from .failure import describe
@@ -118,10 +136,7 @@ def _run_detached(
 
     try:
         _run(
-            path,
-            nodes,
-            shards,
-            games,
+            asked,
             timeout_s=DETACHED_READY_TIMEOUT_S,
             say=lambda _line: None,
             on_ready=lambda: report(Report()),
@@ -132,10 +147,7 @@ def _run_detached(
 
 
 def _run(
-    path: Path,
-    nodes: int,
-    shards: int | None,
-    games: Sequence[str],
+    asked: _Asked,
     *,
     timeout_s: float | None,
     say: Callable[[str], None],
@@ -147,20 +159,19 @@ def _run(
     from ..local import LocalCluster, owned_folder
     from ..telemetry import structured_logging
 
-    names = [f"n{number}" for number in range(1, nodes + 1)]
-    with owned_folder(path, shards, names) as home:
-        config = _config(home, games)
+    names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
+    with owned_folder(asked.path, asked.shards, names) as home:
+        config = _config(home, asked.games)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")
-        plan = _plan(home, names, games, config.node.stop_grace_s, timeout_s)
-        say(
-            f"hotseat: cluster {home.cluster} in {_shown(path)}: "
-            f"{nodes} nodes, {home.shards} shards, logs in {_shown(path / 'logs')}"
-        )
+        plan = _plan(home, asked.games, config.node.stop_grace_s, timeout_s)
+        place, logs = _shown(asked.path), _shown(asked.path / "logs")
+        size = f"{len(plan.nodes)} nodes, {home.shards} shards"
+        say(f"hotseat: cluster {home.cluster} in {place}: {size}, logs in {logs}")
 
         def ready() -> None:
             say("ready")
-            say(_what_next(path))
+            say(_what_next(asked.path))
             say("Ctrl-C stops all.")
             on_ready()
 
@@ -174,8 +185,9 @@ def _config(home: ClusterDir, games: Sequence[str]) -> Config:
     """What the nodes will be told: its faults are found before any is started."""
     from ...config import load_config
 
+    more = os.environ.get("HOTSEAT_CONFIG")
     return load_config(
-        files=[home.config_path],
+        files=[home.config_path, *([Path(more)] if more else [])],
         environ=os.environ,
         flags={
             "--dir": ("node.dir", str(home.path)),
@@ -187,7 +199,6 @@ def _config(home: ClusterDir, games: Sequence[str]) -> Config:
 
 def _plan(
     home: ClusterDir,
-    nodes: Sequence[str],
     games: Sequence[str],
     stop_grace_s: float,
     timeout_s: float | None,
@@ -195,20 +206,22 @@ def _plan(
     from ..local import LocalPlan, door_says_ready
     from ..local_child import ChildOptions
 
-    named = [part for spec in games for part in ("--game", spec)]
-
     def argv(node: str) -> Sequence[str]:
         place = ("--dir", str(home.path), "--node", node, "--with-parent")
-        return (*PYTHON, "node", *place, *named)
+        return (*PYTHON, "node", *place, *_game_flags(games))
 
     return LocalPlan(
         home,
-        nodes,
+        home.nodes or ("n1",),
         argv,
         door_says_ready(home),
         ChildOptions(stop_grace_s=stop_grace_s),
         timeout_s,
     )
+
+
+def _game_flags(games: Sequence[str]) -> list[str]:
+    return [part for spec in games for part in ("--game", spec)]
 
 
 def _what_next(path: Path) -> str:
@@ -236,7 +249,3 @@ def _shown(path: Path) -> str:
 
 def _say(line: str) -> None:
     print(line, flush=True)
-
-
-def _nothing() -> None:
-    pass
