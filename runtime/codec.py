@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
+from ..engine.frozen import FDict, FList
 from ..engine.limits import NESTING_MAX, PAYLOAD_BYTES_MAX
 from .errors import (
     CodecError,
@@ -205,6 +206,9 @@ def _check_size(size: int, limit: int, what: str, unit: str = "bytes") -> None:
 
 _SCALARS = frozenset({type(None), bool, int, str})
 
+# What the engine froze is JSON by construction, and at most `NESTING_MAX` deep.
+_SCALARS_AND_FROZEN = _SCALARS | {FDict, FList}
+
 
 def _check_json(value: object, error: type[CodecError], *, values_max: int) -> None:
     """Check types and depth level by level: one Python step for each container.
@@ -214,7 +218,9 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
     """
     level: list[Any] = [[value]]
     seen = 0
-    for _ in range(VALUE_DEPTH_MAX + 1):
+    for depth in range(VALUE_DEPTH_MAX + 1):
+        room = VALUE_DEPTH_MAX - depth >= NESTING_MAX
+        leaves = _SCALARS_AND_FROZEN if room else _SCALARS
         below: list[Any] = []
         for container in level:
             values = _values_of(container, error)
@@ -222,8 +228,8 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
             if seen > values_max:
                 raise FrameTooLarge(f"more than {values_max:,} values")
             kinds = set(map(type, values))
-            if not kinds <= _SCALARS:
-                below += _check_kinds(values, error)
+            if not kinds <= leaves:
+                below += _check_kinds(values, leaves, error)
         if not below:
             return
         level = below
@@ -240,15 +246,19 @@ def _values_of(
     return container.values()
 
 
-def _check_kinds(values: Collection[Any], error: type[CodecError]) -> list[Any]:
+def _check_kinds(
+    values: Collection[Any], leaves: frozenset[type], error: type[CodecError]
+) -> list[Any]:
     """Return the containers among `values`; the others must be JSON scalars."""
     containers = []
     for value in values:
+        if type(value) in leaves:
+            continue
         if isinstance(value, dict | list):
             containers.append(value)
         elif type(value) is float:
             if not math.isfinite(value):
                 raise error(f"{value} is not a JSON number")
-        elif type(value) not in _SCALARS:
+        else:
             raise error(f"a {type(value).__name__} is not a JSON value")
     return containers
