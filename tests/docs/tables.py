@@ -1,0 +1,159 @@
+"""Tables in docs/ that follow from the code.
+
+A block between `<!-- table: NAME -->` and `<!-- end -->` is written from the code:
+
+    python -m tests.docs.tables         # rewrite the blocks
+    pytest tests/docs                   # fails when one is stale
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+from hotseat.config.limits import LIMITS
+from hotseat.config.schema import Config
+from hotseat.engine.refusal import REFUSALS
+from hotseat.nodes.exit_codes import ExitCode
+from hotseat.nodes.telemetry import EVENTS
+from hotseat.runtime import frame
+from hotseat.runtime.refusal import RUNTIME_REFUSALS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+Rows = Iterator[tuple[str, ...]]
+
+
+def refusals() -> Rows:
+    """Every code that a player can meet."""
+    yield ("code", "meaning")
+    for code, sentence in sorted({**REFUSALS, **RUNTIME_REFUSALS}.items()):
+        yield (f"`{code}`", sentence)
+
+
+def frames() -> Rows:
+    """Every frame, with its fields in wire order."""
+    yield ("tag", "frame", "fields", "meaning")
+    kinds = [frame.Hello, *get_args(frame.Frame)]
+    for kind in sorted(kinds, key=lambda kind: int(kind.__struct_config__.tag)):
+        sentence = (kind.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        yield (
+            str(kind.__struct_config__.tag),
+            f"`{kind.__name__}`",
+            ", ".join(f"`{name}`" for name in kind.__struct_fields__),
+            re.sub(r"\s+", " ", sentence),
+        )
+
+
+def limits() -> Rows:
+    """The fixed bounds."""
+    yield ("bound", "value")
+    for name, value in LIMITS.items():
+        yield (f"`{name}`", f"{value:,}")
+
+
+def options() -> Rows:
+    """Every option that can be configured, with its default."""
+    yield ("option", "default", "meaning")
+    for section, field in Config.model_fields.items():
+        kind: Any = field.annotation
+        yield from _options_of(section, kind, _default(field.default))
+
+
+def _default(value: object) -> object:
+    return value if value is not None else ""
+
+
+def _options_of(prefix: str, kind: Any, defaults: object) -> Rows:
+    sentences = _field_docs(kind)
+    names = getattr(kind, "model_fields", None) or kind.__dataclass_fields__
+    for name in names:
+        default = getattr(defaults, name, "")
+        if not default and hasattr(kind, "model_fields"):
+            found = kind.model_fields[name]
+            default = "" if found.is_required() else found.default
+        if hasattr(default, "__dataclass_fields__"):
+            yield from _options_of(f"{prefix}.{name}", type(default), default)
+            continue
+        shown = "" if default in ("", None) else f"`{default}`"
+        yield (f"`{prefix}.{name}`", shown, sentences.get(name, ""))
+
+
+def _field_docs(kind: type) -> dict[str, str]:
+    """The sentence that stands below each field in the source."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
+    found: dict[str, str] = {}
+    for field, text in pairwise(body):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            found[field.target.id] = re.sub(r"\s+", " ", str(text.value.value)).strip()
+    return found
+
+
+def events() -> Rows:
+    """Every event that is ever logged."""
+    yield ("event", "meaning")
+    for name, sentence in EVENTS.items():
+        yield (f"`{name}`", sentence)
+
+
+def exit_codes() -> Rows:
+    """Every exit status of the command line."""
+    meanings = {
+        ExitCode.OK: "what was asked for is done",
+        ExitCode.FAILED: "it could not be done, or what was checked is wrong",
+        ExitCode.USAGE: "the command line or the configuration is wrong",
+        ExitCode.UNREACHABLE: "the cluster cannot be reached",
+        ExitCode.INTERRUPTED: "interrupted by Ctrl-C",
+    }
+    yield ("status", "meaning")
+    for code in ExitCode:
+        yield (str(int(code)), meanings[code])
+
+
+TABLES: dict[str, Callable[[], Rows]] = {
+    "refusals": refusals,
+    "frames": frames,
+    "limits": limits,
+    "options": options,
+    "events": events,
+    "exit_codes": exit_codes,
+}
+
+
+def render(name: str) -> str:
+    """One table as Markdown."""
+    head, *rows = [
+        tuple(cell.replace("|", "\\|") for cell in row) for row in TABLES[name]()
+    ]
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def filled(text: str) -> str:
+    """A page with every block written anew."""
+    return BLOCK.sub(lambda block: block[1] + render(block[2]) + block[4], text)
+
+
+def main() -> None:
+    """Rewrite the pages."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (new := filled(text)) != text:
+            page.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
