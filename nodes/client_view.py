@@ -17,6 +17,7 @@ from ..runtime.frame import ViewUpdate
 __all__ = ["View", "ViewSlot", "view_of"]
 
 _NIL = Raw(b"\xc0")  # msgpack's null
+_NO_STEPS = b"\x90"  # and an empty array
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,7 @@ class View:
     """What a seat (or a spectator: seat "") may see at one committed revision.
 
     `legal` has (event, payload) pairs, or None where they were not asked for or
-    the game does not list them. `steps` are the redacted steps since the update
-    before, which need not be the view before this one: a reader may have missed it.
+    the game does not list them.
     """
 
     match: str
@@ -39,12 +39,20 @@ class View:
     view: Any
     result: Any
     legal: tuple[tuple[str, Any], ...] | None
-    steps: tuple[Any, ...]
+    packed_steps: bytes | Raw = field(default=_NO_STEPS, repr=False, compare=False)
 
     @property
     def my_turn(self) -> bool:
         """True when this seat may act."""
         return not self.ended and self.seat in self.active_players
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The redacted steps since the update before; read anew at each call.
+
+        That update need not be the view before this one: a reader may miss some.
+        """
+        return tuple(unpack(self.packed_steps) or ())
 
 
 @dataclass(slots=True)
@@ -111,5 +119,5 @@ def view_of(update: ViewUpdate) -> View:
         view=unpack(update.view),
         result=unpack(update.result),
         legal=None if legal is None else tuple((e, p) for e, p in legal),
-        steps=tuple(unpack(update.steps) or ()),
+        packed_steps=update.steps,
     )

@@ -432,6 +432,7 @@ class TestWatch:
         seen = watch.slot.view
         assert seen is not None
         assert seen.legal == (("play", 3),)
+        assert seen.steps == ()
 
 
 def test_nothing_to_do_means_no_timer() -> None:

@@ -17,7 +17,7 @@ GAMES = [tic_tac_toe, connect_four]
 
 
 def view(*legal: tuple[str, object], seat: str = "0") -> View:
-    return View("m", seat, 1, 1, "play", ("0",), None, False, {}, None, legal, ())
+    return View("m", seat, 1, 1, "play", ("0",), None, False, {}, None, legal)
 
 
 def test_one_seed_gives_one_plan() -> None:
