@@ -11,24 +11,26 @@ __all__ = ["LinkOptions"]
 class LinkOptions:
     """Times in seconds, bounds in what their names say. See `validate`."""
 
-    # How often a link that has nothing to say says that it lives.
     heartbeat_s: float = 0.5
-    # A peer that has not been heard for so long is down, hung or cut off.
+    """How often a link that has nothing to say says that it lives."""
     silence_s: float = 3.0
-    # A pipe must open with a valid hello within this.
+    """A peer that has not been heard for so long is down, hung or cut off."""
     hello_s: float = 2.0
-    # Pipes that have not proved membership; the oldest goes when another comes.
+    """A pipe must open with a valid hello within this."""
     unproven_max: int = 64
-    # Peers at one time: nodes, gateways and clients together.
+    """Pipes that have not proved membership; the oldest goes when another comes."""
     peers_max: int = 4096
-    # What may wait for one peer before `LinkFull`. A megabyte is a whole message.
+    """Peers at one time: nodes, gateways and clients together."""
     queue_frames_max: int = 8192
+    """Frames that may wait for one peer; one more does not go."""
     queue_bytes_max: int = 4 * 1024 * 1024
-    # Pause before a lost link is dialled again: doubles from the first to the last.
+    """Bytes that may wait for one peer. A megabyte is a whole message."""
     backoff_s_min: float = 0.05
+    """Pause before a lost link is dialled again; it doubles up to the longest."""
     backoff_s_max: float = 1.0
-    # Messages taken in one drain: bounds what one `receive` returns.
+    """The longest pause before a lost link is dialled again."""
     drain_messages_max: int = 256
+    """Messages taken in one drain: bounds what one `receive` returns."""
 
     def faults(self) -> tuple[str, ...]:
         """What cannot work, one sentence each; every one begins with its option."""
