@@ -206,9 +206,6 @@ def _check_size(size: int, limit: int, what: str, unit: str = "bytes") -> None:
 
 _SCALARS = frozenset({type(None), bool, int, str})
 
-# What the engine froze is JSON by construction, and at most `NESTING_MAX` deep.
-_SCALARS_AND_FROZEN = _SCALARS | {FDict, FList}
-
 
 def _check_json(value: object, error: type[CodecError], *, values_max: int) -> None:
     """Check types and depth level by level: one Python step for each container.
@@ -219,8 +216,8 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
     level: list[Any] = [[value]]
     seen = 0
     for depth in range(VALUE_DEPTH_MAX + 1):
-        room = VALUE_DEPTH_MAX - depth >= NESTING_MAX
-        leaves = _SCALARS_AND_FROZEN if room else _SCALARS
+        # What the engine froze is JSON by construction, and of a known depth.
+        trusted = VALUE_DEPTH_MAX - depth >= NESTING_MAX
         below: list[Any] = []
         for container in level:
             values = _values_of(container, error)
@@ -228,8 +225,8 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
             if seen > values_max:
                 raise FrameTooLarge(f"more than {values_max:,} values")
             kinds = set(map(type, values))
-            if not kinds <= leaves:
-                below += _check_kinds(values, leaves, error)
+            if not kinds <= _SCALARS:
+                below += _check_kinds(values, trusted, error)
         if not below:
             return
         level = below
@@ -247,12 +244,15 @@ def _values_of(
 
 
 def _check_kinds(
-    values: Collection[Any], leaves: frozenset[type], error: type[CodecError]
+    values: Collection[Any], trusted: bool, error: type[CodecError]
 ) -> list[Any]:
-    """Return the containers among `values`; the others must be JSON scalars."""
+    """Return the containers among `values`; the others must be JSON scalars.
+
+    Containers of the engine's frozen kind are passed over if `trusted`.
+    """
     containers = []
     for value in values:
-        if type(value) in leaves:
+        if type(value) in _SCALARS or (trusted and isinstance(value, FDict | FList)):
             continue
         if isinstance(value, dict | list):
             containers.append(value)

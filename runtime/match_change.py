@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ..engine.digest import NO_DIGEST, canonical_bytes
-from ..engine.frozen import freeze
+from ..engine.frozen import enclose
 from ..engine.jsonvalue import Json
 from ..engine.machine import Machine
 from ..engine.record import Record, RecordKind, seal_record
@@ -226,4 +226,4 @@ def _seal(
 
 
 def _frozen(given: Mapping[str, Json]) -> Any:
-    return freeze(given, label="the input of a record")
+    return enclose(dict(given), label="the input of a record")

@@ -28,7 +28,8 @@ class MatchOptions:
     steps_kept: int = 64
     """Steps kept for updates; a subscriber further behind gets the view alone."""
     view_bytes_max: int = 768 * 1024
-    """Bytes of a packed view, and of steps or legal actions; more is `view_error`."""
+    """Bytes of a view with its result and legal actions; more is `view_error`.
+    Steps are left out when they do not fit beside it."""
     log_page_bytes: int = 256 * 1024
     """Bytes after which a page of a log ends; a record is never cut."""
 

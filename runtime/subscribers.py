@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from math import ceil
 
 import msgspec
@@ -186,6 +187,10 @@ class _Drawing:
         snapshot = self._state.snapshot
         deadline = snapshot.derived.control_meta.deadline
         ended = snapshot.meta.result is not None
+        view = self._view(snapshot, seat)
+        result = self._result if ended else _NULL
+        room = self._limit - _size(view) - _size(result)
+        actions = self._legal(snapshot, seat, room) if legal and seat else _NULL
         return ViewUpdate(
             request=0,
             match=self._state.match,
@@ -197,22 +202,27 @@ class _Drawing:
             active_players=tuple(snapshot.derived.active_players),
             deadline_ms=None if deadline is None or ended else ceil(deadline),
             ended=ended,
-            view=self._view(snapshot, seat),
-            result=self._pack(snapshot.meta.result) if ended else _NULL,
-            legal=self._legal(snapshot, seat) if legal and seat else _NULL,
-            steps=self._steps_since(seat, since),
+            view=view,
+            result=result,
+            legal=actions,
+            steps=self._steps_since(seat, since, room - _size(actions)),
         )
+
+    @cached_property
+    def _result(self) -> msgspec.Raw:
+        return _packed(self._state.snapshot.meta.result, self._limit)
 
     def _view(self, snapshot: Snapshot, seat: str) -> msgspec.Raw:
         view = self._views.get(seat)
         if view is None:
             machine = self._state.machine
             try:
-                view = self._pack(
+                drawn = (
                     machine.player_view(snapshot, seat)
                     if seat
                     else machine.public_view(snapshot)
                 )
+                view = _packed(drawn, self._limit)
             except ViewError as error:
                 view = error
             self._views[seat] = view
@@ -220,14 +230,19 @@ class _Drawing:
             raise view
         return view
 
-    def _legal(self, snapshot: Snapshot, seat: str) -> msgspec.Raw:
+    def _legal(self, snapshot: Snapshot, seat: str, room: int) -> msgspec.Raw:
         machine = self._state.machine
         if machine.game.legal_actions is None:
             return _NULL
-        return self._pack([list(a) for a in machine.legal_actions(snapshot, seat)])
+        actions = machine.legal_actions(snapshot, seat)
+        return _packed([[event, payload] for event, payload in actions], room)
 
-    def _steps_since(self, seat: str, since: int | None) -> msgspec.Raw:
-        """The redacted steps after `since`; none if they are no longer all kept."""
+    def _steps_since(self, seat: str, since: int | None, room: int) -> msgspec.Raw:
+        """The redacted steps after `since`.
+
+        None if they are no longer all kept, or too large beside the view: it says
+        enough by itself.
+        """
         if since is None or since == self.revision or not self._steps:
             return _NO_STEPS
         if self._steps[0].snapshot.revision > since + 1:
@@ -239,13 +254,18 @@ class _Drawing:
             if step.snapshot.revision > since
         ]
         try:
-            return self._pack(missed)
-        except ViewError:
-            return _NO_STEPS  # too much to send: the view alone says enough
+            return pack(missed, limit=room)
+        except CodecError:
+            return _NO_STEPS
 
-    def _pack(self, value: object) -> msgspec.Raw:
-        try:
-            return pack(value, limit=self._limit)
-        except CodecError as error:
-            fault = fault_from(error, event=None, label="packing a view")
-            raise ViewError("the view cannot be sent", fault) from error
+
+def _size(raw: msgspec.Raw) -> int:
+    return memoryview(raw).nbytes
+
+
+def _packed(value: object, limit: int) -> msgspec.Raw:
+    try:
+        return pack(value, limit=limit)
+    except CodecError as error:
+        fault = fault_from(error, event=None, label="packing a view")
+        raise ViewError("the view cannot be sent", fault) from error

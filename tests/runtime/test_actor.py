@@ -335,6 +335,21 @@ def test_a_subscriber_too_far_behind_gets_the_view_alone() -> None:
     assert [step["revision"] for step in steps] == [4, 5]
 
 
+def test_an_update_fits_into_a_frame() -> None:
+    """Steps are left out beside a large view; a view that is too large is an error."""
+    options = MatchOptions(view_bytes_max=100)
+    stage = Stage(race(), options=options)
+    stage.tell((ALICE, Sync(2, "m", 1, "0", 1)))
+    stage.tell((ALICE, dispatch(3, "m", "0", 1, "keep")))
+    update = stage.outlet.frames(ViewUpdate)[1]
+    assert (update.revision, unpack(update.steps)) == (1, [])
+    with capture_logs() as logs:
+        tiny = Stage(race(), options=MatchOptions(view_bytes_max=5))
+        tiny.tell((ALICE, Sync(2, "m", 1, "0", 1)))
+    assert tiny.outlet.only(Refused).code == "view_error"
+    assert [line["event"] for line in logs] == ["game_failed"]
+
+
 def test_a_resync_answers_with_the_newest_view() -> None:
     """Also when nothing is new, and to every question by its number."""
     stage = Stage(race())

@@ -9,8 +9,15 @@ import pytest
 
 from hotseat.engine.definition import Game
 from hotseat.engine.errors import DigestMismatchError, InvalidMatchError, ReplayError
+from hotseat.engine.limits import NESTING_MAX
 from hotseat.engine.machine import compile_game
-from hotseat.engine.record import Record, RecordKind
+from hotseat.engine.record import (
+    Record,
+    RecordKind,
+    record_from_json,
+    record_to_json,
+)
+from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.command import (
     Act,
     Answer,
@@ -405,3 +412,16 @@ def test_a_replay_refuses_what_cannot_have_been() -> None:
     for log in (records[1:], [*records, again], [*records, unknown], []):
         with pytest.raises(ReplayError):
             replay_match(table.machine, log)
+
+
+def test_a_payload_at_the_limit_of_nesting_is_recorded() -> None:
+    """The record puts levels of its own around it, and still replays."""
+    payload: Any = 1
+    for _ in range(NESTING_MAX):
+        payload = [payload]
+    table = Table(race())
+    assert isinstance(table.act("0", 1, "keep", payload), Applied)
+    assert code(table.act("0", 2, "keep", [payload])) == "too_deep"
+    sent = unpack(pack([record_to_json(record) for record in table.records]))
+    log = [record_from_json(record) for record in sent]
+    assert replay_match(table.machine, log) == table.state
