@@ -35,6 +35,9 @@ from .errors import FrozenError as FrozenError
 from .errors import InvalidGameError as InvalidGameError
 from .errors import InvalidJsonValueError as InvalidJsonValueError
 from .errors import InvalidMatchError as InvalidMatchError
+from .errors import ProfileCommitError as ProfileCommitError
+from .errors import ProfileDeltaError as ProfileDeltaError
+from .errors import ProfileDraftError as ProfileDraftError
 from .errors import RecordError as RecordError
 from .errors import ReplayError as ReplayError
 from .errors import RngError as RngError
@@ -50,6 +53,17 @@ from .jsonvalue import Json as Json
 from .machine import Machine as Machine
 from .machine import compile_game as compile_game
 from .playback import replay as replay
+from .profile_change import ProfileChanges as ProfileChanges
+from .profile_change import bind_profiles as bind_profiles
+from .profile_change import join_profile_deltas as join_profile_deltas
+from .profile_change import update_profile as update_profile
+from .profile_commit import ProfileCommit as ProfileCommit
+from .profile_commit import ProfileCommitContext as ProfileCommitContext
+from .profile_commit import ProfileRejection as ProfileRejection
+from .profile_commit import commit_profiles as commit_profiles
+from .profile_delta import apply_profile_delta as apply_profile_delta
+from .profile_delta import validate_profile_delta as validate_profile_delta
+from .profile_draft import draft_profile as draft_profile
 from .record import Record as Record
 from .record import RecordKind as RecordKind
 from .record import record_from_json as record_from_json

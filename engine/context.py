@@ -12,6 +12,7 @@ import msgspec
 
 from .frozen import FDict
 from .jsonvalue import Json
+from .profile_change import ProfileChanges
 from .rng import Rng
 from .snapshot import Derived, Position
 from .turn import Turn, turn_of
@@ -74,6 +75,17 @@ class ResolverContext(msgspec.Struct, frozen=True):
     player_id: str | None
     action_id: str
     rng: Rng
+
+    @property
+    def profiles(self) -> Mapping[str, Json]:
+        """The profiles of the players, by seat; empty when there are none."""
+        profiles: Mapping[str, Json] = self.match.get("profiles") or {}
+        return profiles
+
+    @property
+    def profile(self) -> ProfileChanges:
+        """Makes the deltas of a result's `profile`."""
+        return ProfileChanges(self.profiles)
 
     @property
     def turn(self) -> Turn:

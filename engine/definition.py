@@ -26,6 +26,7 @@ from .jsonvalue import Json
 if TYPE_CHECKING:
     from .config_schema import ConfigField
     from .context import ResolverContext, SetupContext, StateContext
+    from .profile_commit import ProfileCommitContext
     from .step import Step
 
 __all__ = [
@@ -52,6 +53,7 @@ Resolver: TypeAlias = "Callable[[ResolverContext], object]"
 LegalActions: TypeAlias = "Callable[[StateContext, str], Iterable[tuple[str, Json]]]"
 Redaction: TypeAlias = "Callable[[Step, str | None], Json]"
 PlayerView: TypeAlias = "Callable[[StateContext, str], Json]"
+ProfileCommitter: TypeAlias = "Callable[[ProfileCommitContext], object]"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -141,11 +143,15 @@ class Views:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """What a player keeps between matches; `parse` reads a stored one."""
+    """What a player keeps between matches.
+
+    `parse` reads a stored one; `commit` says what a result changes in them.
+    """
 
     default: Json
     schema_version: str | int | None = None
     parse: Callable[[Json], Json] | None = None
+    commit: ProfileCommitter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,13 +309,18 @@ def profile(
     *,
     schema_version: str | int | None = None,
     parse: Callable[[Json], Json] | None = None,
+    commit: ProfileCommitter | None = None,
 ) -> Profile:
     """Declare what players keep between matches.
+
+    `default` is a new player's profile, `parse` reads a stored one, and `commit`
+    answers a match's result with deltas: `ctx.profile.inc(winner, "wins", 1)`.
 
     Raises:
         DefinitionError: the default is not JSON.
     """
-    return Profile(_constant(default, "profile default"), schema_version, parse)
+    constant = _constant(default, "profile default")
+    return Profile(constant, schema_version, parse, commit)
 
 
 def reject(reason: str | None = None, details: Json = None) -> Rejected:

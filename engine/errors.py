@@ -12,6 +12,8 @@ is a mistake in a definition, in the input of a match, or in the use of this lib
     ├── FrozenError              someone tried to change G (also a TypeError)
     ├── RngError                 a bad argument to ctx.rng (also a ValueError)
     ├── ProfileDeltaError        a profile delta does not apply (also a ValueError)
+    ├── ProfileDraftError        a change that no delta can say (also a ValueError)
+    ├── ProfileCommitError       a game's `commit` failed; carries the fault
     ├── ViewError                a view failed; carries the fault for the operator
     ├── SnapshotError            a snapshot is malformed or of another game
     ├── RecordError              what was read is not a record of a log
@@ -35,7 +37,9 @@ __all__ = [
     "InvalidGameError",
     "InvalidJsonValueError",
     "InvalidMatchError",
+    "ProfileCommitError",
     "ProfileDeltaError",
+    "ProfileDraftError",
     "RecordError",
     "ReplayError",
     "RngError",
@@ -116,6 +120,22 @@ class ProfileDeltaError(EngineError, ValueError):
     def __init__(self, message: str, *, reason: str, at: int | None = None) -> None:
         self.reason = reason
         self.at = at
+        super().__init__(message)
+
+
+class ProfileDraftError(EngineError, ValueError):
+    """A change of a profile that no delta can say; the message says what to write."""
+
+    code = "profile_draft"
+
+
+class ProfileCommitError(EngineError):
+    """A game's `commit` raised or gave no deltas. `fault` is for the operator."""
+
+    code = "profile_commit"
+
+    def __init__(self, message: str, fault: Fault | None = None) -> None:
+        self.fault = fault
         super().__init__(message)
 
 

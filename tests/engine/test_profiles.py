@@ -19,11 +19,8 @@ from hotseat.engine import (
     transition,
 )
 from hotseat.engine.errors import ProfileDeltaError
-from hotseat.engine.profiles import (
-    apply_profile_delta,
-    apply_profile_deltas,
-    hydrate_profiles,
-)
+from hotseat.engine.profile_delta import apply_profile_delta
+from hotseat.engine.profiles import apply_profile_deltas, hydrate_profiles
 
 DATA = freeze(
     {"wins": 1, "items": ["a", "b", "c"], "deep": {"x": {"y": 2}}, "grid": [[1, 2]]}
