@@ -61,11 +61,11 @@ def check(
     json: Json = False,
 ) -> int:
     """Validate a game: print every finding; exit status 1 if one is an error."""
-    from ...engine.validate import hostable, validate
+    from ...engine.validate import hostable
     from ..games import find_game
 
     found = find_game(game)
-    findings = list(validate(found).diagnostics)
+    findings = _findings(found)
     problem = hostable(found)
     if problem is not None:
         findings.append(problem)
@@ -83,6 +83,19 @@ def check(
             f"{errors} errors, {warnings} warnings"
         )
     return ExitCode.FAILED if errors else ExitCode.OK
+
+
+def _findings(game: Game) -> list[Diagnostic]:
+    """With a match of the fewest players where one can be made, else without."""
+    from ...engine.errors import InvalidMatchError
+    from ...engine.validate import validate
+
+    fewest = list(game.player_ids[: game.min_players])
+    try:
+        report = validate(game, {"players": fewest})
+    except InvalidMatchError:  # it needs a configuration that we cannot guess
+        report = validate(game)
+    return list(report.diagnostics)
 
 
 def _as_json(game: Game, findings: list[Diagnostic], errors: int) -> dict[str, Any]:

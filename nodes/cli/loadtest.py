@@ -14,6 +14,15 @@ __all__ = ["loadtest"]
 AT_LEAST_ONE = Number(gte=1)
 POSITIVE = Number(gt=0)
 
+Seed = Annotated[
+    str | None,
+    Parameter(
+        help="What games, arrivals and choices are drawn from; drawn itself, and "
+        "reported, if not said.",
+        show_default=False,
+    ),
+]
+
 
 def loadtest(
     *,
@@ -50,14 +59,7 @@ def loadtest(
             validator=Number(gte=1, lte=64),
         ),
     ] = 4,
-    seed: Annotated[
-        str | None,
-        Parameter(
-            help="What games, arrivals and choices are drawn from; drawn itself, "
-            "and reported, if not said.",
-            show_default=False,
-        ),
-    ] = None,
+    seed: Seed = None,
     loop: Annotated[
         Literal["asyncio", "trio"], Parameter(help="The async library to run on.")
     ] = "asyncio",

@@ -248,4 +248,6 @@ def _shown(path: Path) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    # who read along may go away, as `| head` does: the matches go on
+    with contextlib.suppress(BrokenPipeError):
+        print(line, flush=True)
