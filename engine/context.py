@@ -5,8 +5,8 @@ G and the match are frozen; `rng` alone changes, and belongs to the call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
@@ -17,6 +17,17 @@ from .rng import Rng
 from .snapshot import Derived, Position
 from .turn import Turn, turn_of
 
+# A bare `ResolverContext` is one of any payload; `ResolverContext[Place]` is typed.
+# Type checkers bring this module along; nothing is installed or imported for it.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    P = TypeVar("P", default=Json)
+else:
+    from typing import TypeVar
+
+    P = TypeVar("P")
+
 __all__ = ["EventInput", "ResolverContext", "SetupContext", "StateContext"]
 
 
@@ -26,6 +37,12 @@ class SetupContext(msgspec.Struct, frozen=True):
     match: FDict
     now: int | float
     seed: str
+
+    @property
+    def players(self) -> Sequence[str]:
+        """The seats that play, in the order of their turns."""
+        players: Sequence[str] = self.match["players"]
+        return players
 
     @property
     def profiles(self) -> Mapping[str, Json]:
@@ -44,23 +61,29 @@ class StateContext(msgspec.Struct, frozen=True):
     now: int | float
 
     @property
+    def players(self) -> Sequence[str]:
+        """The seats that play, in the order of their turns."""
+        players: Sequence[str] = self.match["players"]
+        return players
+
+    @property
     def turn(self) -> Turn:
         """The turn read as a round robin over the players."""
         return turn_of(self.match["players"], self.position.turn)
 
 
-class EventInput(msgspec.Struct, frozen=True):
+class EventInput(msgspec.Struct, Generic[P], frozen=True):
     """The event a resolver answers.
 
     `payload` is of the declared type when the event declares one, else JSON.
     """
 
     kind: str
-    payload: Any
+    payload: P
 
 
-class ResolverContext(msgspec.Struct, frozen=True):
-    """For resolvers.
+class ResolverContext(msgspec.Struct, Generic[P], frozen=True):
+    """For resolvers; `ResolverContext[Place]` has an `event.payload` of that type.
 
     `player_id` is who acted, in the internal events after the action too; None in a
     timeout and what follows it.
@@ -71,10 +94,16 @@ class ResolverContext(msgspec.Struct, frozen=True):
     derived: Derived
     match: FDict
     now: int | float
-    event: EventInput
+    event: EventInput[P]
     player_id: str | None
     action_id: str
     rng: Rng
+
+    @property
+    def players(self) -> Sequence[str]:
+        """The seats that play, in the order of their turns."""
+        players: Sequence[str] = self.match["players"]
+        return players
 
     @property
     def profiles(self) -> Mapping[str, Json]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from .context import StateContext
+    from .context import ResolverContext, StateContext
 
 __all__ = ["Turn", "active_round_robin", "current_player", "turn_of"]
 
@@ -28,7 +28,7 @@ def turn_of(players: Sequence[str], turn: int) -> Turn:
     return Turn(players[index], index, players, turn)
 
 
-def current_player(ctx: StateContext) -> str:
+def current_player(ctx: StateContext | ResolverContext) -> str:
     """The player whose turn it is."""
     players: Sequence[str] = ctx.match["players"]
     return players[(ctx.position.turn - 1) % len(players)]

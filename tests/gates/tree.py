@@ -29,3 +29,16 @@ def imported_modules(path: Path) -> Iterator[tuple[int, int, str]]:
                 yield node.lineno, 0, alias.name
         elif isinstance(node, ast.ImportFrom):
             yield node.lineno, node.level, node.module or ""
+
+
+def lines_for_types(path: Path) -> set[int]:
+    """The lines that only a type checker reads: bodies of `if TYPE_CHECKING:`."""
+    return {
+        line
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+        for statement in node.body
+        for line in range(statement.lineno, (statement.end_lineno or 0) + 1)
+    }
