@@ -1,6 +1,6 @@
 """An endpoint on any wire: links that open with hello, batch, beat and come back.
 
-Two halves meet here. `inbox.py` judges what comes in; each `_Outgoing` is a queue
+Two halves meet here. `inbox.py` judges what comes in; each `Outgoing` is a queue
 and the channel that empties it. This file moves bytes between them and the wire
 (`wire.py`), and keeps the tasks: one for each outgoing link, one that flushes, one
 that beats.
@@ -42,8 +42,8 @@ from .link import (
     PeerUp,
 )
 from .link_options import LinkOptions
-from .outbox import Outbox
-from .wire import Channel, Wire, current_clock
+from .outgoing import Outgoing
+from .wire import Wire, current_clock
 
 __all__ = ["DIAL_REFUSED", "WireEndpoint"]
 
@@ -86,9 +86,10 @@ class WireEndpoint:
         self._advertise = advertise
         self._jitter = jitter
         self._inbox = Inbox(identity, credential, self._options)
-        self._outgoing: dict[str, _Outgoing] = {}
-        self._dirty: dict[_Outgoing, None] = {}  # in order: what has to be flushed
+        self._outgoing: dict[str, Outgoing] = {}
+        self._dirty: dict[Outgoing, None] = {}  # in order: what has to be flushed
         self._dirt = anyio.Event()
+        self._closed = False
         self._events: list[LinkEvent] = []
         self._waiting: anyio.CancelScope | None = None
         self._read_s = 0.0
@@ -134,6 +135,9 @@ class WireEndpoint:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._closed = True
+        if self._waiting is not None:
+            self._waiting.cancel()
         self._tasks.cancel_scope.cancel()
         if not isinstance(error, anyio.get_cancelled_exc_class()):
             # Ours is not the caller's task group: their error leaves as it is.
@@ -151,8 +155,11 @@ class WireEndpoint:
         Idempotent. Another incarnation of the same process replaces the link.
 
         Raises:
+            LinkUnavailable: The endpoint is closed.
             ValueError: `peer` is this process itself.
         """
+        if self._closed:
+            raise LinkUnavailable("the endpoint is closed")
         if peer.process == self._identity.process:
             raise ValueError(f"{peer.process} cannot link to itself")
         link = self._link_to(peer)
@@ -181,7 +188,13 @@ class WireEndpoint:
         self._soil(link)
 
     async def receive(self) -> list[LinkEvent]:
-        """Wait for something; return all that one drain of the inbox brought."""
+        """Wait for something; return all that one drain of the inbox brought.
+
+        One task may wait at a time.
+
+        Raises:
+            LinkUnavailable: The endpoint is closed.
+        """
         await anyio.lowlevel.checkpoint()
         while not (events := self._drain()):
             try:
@@ -208,13 +221,20 @@ class WireEndpoint:
     # Incoming.
 
     def _drain(self) -> list[LinkEvent]:
+        if self._closed:
+            raise LinkUnavailable("the endpoint is closed")
         now_s = self._clock()
+        room_bytes = self._options.drain_bytes_max
         for _ in range(self._options.drain_messages_max):
             item = self._wire.receive()
             if item is None:
-                self._read_s = now_s
+                self._read_s = now_s  # all that came has been read
                 break
-            self._inbox.received(*item, now_s)
+            pipe, message = item
+            self._inbox.received(pipe, message, now_s)
+            room_bytes -= len(message)
+            if room_bytes <= 0:
+                break
         self._settle()
         events, self._events = self._events, []
         return events
@@ -259,10 +279,10 @@ class WireEndpoint:
 
     # Outgoing.
 
-    def _link_to(self, peer: PeerAddress) -> _Outgoing:
+    def _link_to(self, peer: PeerAddress) -> Outgoing:
         link = self._outgoing.get(peer.process)
         if link is None:
-            link = _Outgoing(peer, self._options)
+            link = Outgoing(peer, self._options)
             self._outgoing[peer.process] = link
             self._tasks.start_soon(self._keep, link)
         return link
@@ -274,7 +294,7 @@ class WireEndpoint:
             link.outbox.clear()
             link.life.cancel()
 
-    async def _keep(self, link: _Outgoing) -> None:
+    async def _keep(self, link: Outgoing) -> None:
         """Dial, carry, pause, and again, until the link is forgotten."""
         failures = 0
         with link.life:
@@ -291,7 +311,7 @@ class WireEndpoint:
                 failures = 0 if lived_s > good_s else failures + 1
                 await anyio.sleep(self._pause_s(failures))
 
-    async def _carry(self, link: _Outgoing) -> None:
+    async def _carry(self, link: Outgoing) -> None:
         """Hold one connection until it goes down, which cancels this."""
         self._links += 1
         link.number = self._links
@@ -324,7 +344,7 @@ class WireEndpoint:
             link.blocked = anyio.Event()
             channel.close()
 
-    def _mend(self, link: _Outgoing) -> None:
+    def _mend(self, link: Outgoing) -> None:
         """A link is up. If it had been lost alone, those who listen start over."""
         process = link.address.process
         torn, link.torn_pipe = link.torn_pipe, None
@@ -336,7 +356,7 @@ class WireEndpoint:
         longest_s = min(doubled_s, self._options.backoff_s_max)
         return longest_s * (0.5 + self._jitter() / 2)
 
-    def _soil(self, link: _Outgoing) -> None:
+    def _soil(self, link: Outgoing) -> None:
         self._dirty[link] = None
         self._dirt.set()
 
@@ -348,7 +368,7 @@ class WireEndpoint:
             for link in dirty:
                 self._flush(link)
 
-    def _flush(self, link: _Outgoing) -> None:
+    def _flush(self, link: Outgoing) -> None:
         channel = link.channel
         if channel is None or link.blocked.is_set():
             return
@@ -374,27 +394,3 @@ class WireEndpoint:
             # While `receive` waits, all that came has been read.
             self._inbox.tick(self._read_s if self._waiting is None else now_s)
             self._settle()
-
-
-class _Outgoing:
-    """One outgoing link: its address, its queue and, when up, its channel."""
-
-    def __init__(self, address: PeerAddress, options: LinkOptions) -> None:
-        self.address = address
-        self.wanted = False  # by `connect`; else only as long as the peer is up
-        self.outbox = Outbox(
-            frames_max=options.queue_frames_max, bytes_max=options.queue_bytes_max
-        )
-        self.number = 0
-        self.channel: Channel | None = None  # set while hello has been sent
-        self.blocked = anyio.Event()  # the channel has no room
-        self.torn_pipe: int | None = None  # the peer's pipe when the channel was lost
-        self.life = anyio.CancelScope()
-        self.connection = anyio.CancelScope()
-
-    def restart(self, address: PeerAddress) -> None:
-        """Drop the connection and what waits; the next one goes to `address`."""
-        self.address = address
-        self.channel = None
-        self.outbox.clear()
-        self.connection.cancel()

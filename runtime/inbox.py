@@ -113,9 +113,8 @@ class Inbox:
 
     def opened(self, pipe: int, now_s: float) -> None:
         """Somebody connected. They have `hello_s` to say who they are."""
-        if pipe in self._unproven or pipe in self._proven:
+        if pipe in self._unproven or pipe in self._proven or pipe in self._gone_pipes:
             return  # its first message overtook this notice
-        self._gone_pipes.pop(pipe, None)
         if len(self._unproven) >= self._options.unproven_max:
             oldest = next(iter(self._unproven))
             self._refuse(oldest, HelloRefused(HelloRefusal.LATE, "too many at once"))

@@ -124,6 +124,10 @@ class Endpoint(Protocol):
 
         Idempotent. Another incarnation of the same process replaces the link.
         A process that proves itself to us is connected back by the endpoint.
+
+        Raises:
+            LinkUnavailable: The endpoint is closed.
+            ValueError: `peer` is this process itself.
         """
 
     def disconnect(self, process: str) -> None:
@@ -139,7 +143,13 @@ class Endpoint(Protocol):
         """
 
     async def receive(self) -> list[LinkEvent]:
-        """Wait for something; return all that one drain of the inbox brought."""
+        """Wait for something; return all that one drain of the inbox brought.
+
+        One task may wait at a time.
+
+        Raises:
+            LinkUnavailable: The endpoint is closed.
+        """
 
     def statistics(self) -> EndpointStatistics: ...
 

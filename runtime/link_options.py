@@ -31,6 +31,8 @@ class LinkOptions:
     """The longest pause before a lost link is dialled again."""
     drain_messages_max: int = 256
     """Messages taken in one drain: bounds what one `receive` returns."""
+    drain_bytes_max: int = 4 * 1024 * 1024
+    """Bytes after which a drain takes no more messages."""
 
     def faults(self) -> tuple[str, ...]:
         """What cannot work, one sentence each; every one begins with its option."""

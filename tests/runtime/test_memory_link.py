@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
 
@@ -11,6 +12,7 @@ import anyio
 import pytest
 import trio.testing
 
+from hotseat.runtime.errors import LinkFull
 from hotseat.runtime.frame import Unwatch
 from hotseat.runtime.hello import Credential
 from hotseat.runtime.link import (
@@ -22,7 +24,8 @@ from hotseat.runtime.link import (
     PeerUp,
 )
 from hotseat.runtime.link_options import LinkOptions
-from hotseat.runtime.testing.check_link import CHECKS, Check, Recorder
+from hotseat.runtime.testing.check_link import CHECKS, Check
+from hotseat.runtime.testing.link_scene import Recorder
 from hotseat.runtime.testing.memory_link import (
     MemoryEndpoint,
     MemoryNetwork,
@@ -177,3 +180,54 @@ def test_options_that_cannot_work_are_named_together() -> None:
     options = LinkOptions(heartbeat_s=1, silence_s=2, backoff_s_max=0.01, hello_s=0)
     with pytest.raises(ValueError, match=r"hello_s.*silence_s.*backoff_s_max"):
         options.validate()
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_links_survive_any_weather(
+    seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """After any faults both ends are up, and nothing came twice or out of order."""
+    weather = random.Random(seed)
+    network = MemoryNetwork()
+    async with pair(network) as (a, b):
+        for number in range(300):
+            for end, other in ((a, "b"), (b, "a")):
+                with suppress(LinkFull):
+                    end.endpoint.send(other, Unwatch(number, "m", 1))
+            await anyio.sleep(weather.random() / 20)
+            fault = weather.randrange(30)
+            if fault == 0:
+                network.drop("a", "b")
+            elif fault == 1:
+                network.drop_one_way(*weather.sample(["a", "b"], 2))
+            elif fault == 2:
+                network.cut("a", "b")
+                await anyio.sleep(weather.random() * 6)
+                network.heal("a", "b")
+            elif fault == 3:
+                network.delay("a", "b", weather.random() / 10)
+        network.heal("a", "b")
+        last = Unwatch(999, "m", 1)
+        with anyio.fail_after(60):
+            while last not in a.frames("b") or last not in b.frames("a"):
+                a.endpoint.send("b", last)
+                b.endpoint.send("a", last)
+                await anyio.sleep(1)
+        for end, other in ((a, "b"), (b, "a")):
+            assert end.endpoint.statistics().peers == 1
+            assert end.endpoint.statistics().malformed_messages == 0
+            numbers = [f.request for f in end.frames(other) if f != last]  # type: ignore[union-attr]
+            assert numbers == sorted(set(numbers))
+            assert_alternating(end)
+
+
+def assert_alternating(end: Recorder) -> None:
+    """Frames come only between an up and its down, and ups and downs take turns."""
+    up = True  # `pair` has seen the first
+    for event in end.events:
+        if isinstance(event, Arrival):
+            assert up
+        else:
+            assert up is isinstance(event, PeerDown)
+            up = isinstance(event, PeerUp)
+    assert up
