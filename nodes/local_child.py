@@ -20,11 +20,9 @@ import anyio
 from anyio.abc import Process
 
 from .exit_codes import ExitCode
+from .log_file import put_aside
 
 __all__ = ["Child", "ChildFailed", "ChildOptions", "News", "NewsKind"]
-
-LOG_BYTES_MAX = 8 * 1024 * 1024
-"""A log beyond it is put aside, as NAME.log.1, when its process starts anew."""
 
 TAIL_BYTES = 8 * 1024
 TAIL_LINES = 5
@@ -155,7 +153,7 @@ class Child:
 
     async def _run_once(self) -> tuple[int, int]:
         """Start the process and wait for its end: its pid, and its exit status."""
-        _put_aside(self.log_path)
+        put_aside(self.log_path)
         with self.log_path.open("ab") as log:
             process = await anyio.open_process(
                 self._argv,
@@ -201,8 +199,3 @@ def _ending(status: int) -> str:
         return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
         return f"was ended by signal {-status}"
-
-
-def _put_aside(log: Path) -> None:
-    if log.exists() and log.stat().st_size > LOG_BYTES_MAX:
-        log.replace(log.with_suffix(".log.1"))

@@ -157,6 +157,7 @@ def _run(
 
     from ..games import Games
     from ..local import LocalCluster, owned_folder
+    from ..log_file import put_aside
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
@@ -175,6 +176,7 @@ def _run(
             say("Ctrl-C stops all.")
             on_ready()
 
+        put_aside(home.log_path("up"))
         bound = {"cluster": home.cluster, "node": "up"}
         with structured_logging(format="json", file=home.log_path("up"), bound=bound):
             anyio.run(LocalCluster(plan, say=say, on_ready=ready).run)

@@ -16,6 +16,7 @@ import trio
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.local import LocalCluster, LocalPlan, owned_folder
 from hotseat.nodes.local_child import ChildOptions
+from hotseat.nodes.log_file import LOG_BYTES_MAX
 from hotseat.nodes.operator_error import OperatorError
 
 pytestmark = pytest.mark.system
@@ -216,6 +217,17 @@ async def test_a_node_that_was_ready_once_is_never_given_up(tmp_path: Path) -> N
             cluster.lines.clear()
             os.kill(cluster.pid("n1"), signal.SIGKILL)
             await cluster.hears("n1 is back")
+
+
+async def test_a_log_that_grew_too_long_is_put_aside(tmp_path: Path) -> None:
+    """A node's log starts anew with its process; one old one is kept."""
+    cluster = Cluster(tmp_path, lambda node: OBEDIENT)
+    log = cluster.folder.log_path("n1")
+    with log.open("wb") as file:
+        file.truncate(LOG_BYTES_MAX + 1)
+    async with running(cluster):
+        assert log.stat().st_size == 0
+        assert log.with_name("n1.log.1").stat().st_size == LOG_BYTES_MAX + 1
 
 
 async def test_the_folder_names_the_nodes_of_this_run(tmp_path: Path) -> None:
