@@ -17,7 +17,7 @@ class LinkOptions:
     """A peer that has not been heard for so long is down, hung or cut off."""
     hello_s: float = 2.0
     """A pipe must open with a valid hello within this."""
-    unproven_max: int = 64
+    unproven_max: int = 1024
     """Pipes that have not proved membership; the oldest goes when another comes."""
     peers_max: int = 4096
     """Peers at one time: nodes, gateways and clients together."""
