@@ -95,7 +95,7 @@ def start_match(
         return refused_frame(frame.request, why)
     except DefinitionError as error:
         return refused(frame.request, "invalid_game", str(error))
-    except Exception:
+    except (Exception, SystemExit):
         _log.exception("create_failed", game=frame.game, match=creation.match)
         return refused(frame.request, "internal_error")
 

@@ -32,11 +32,13 @@ from ..runtime.frame import (
     Created,
     CreateMatch,
     Dispatch,
+    FetchLog,
     FetchTable,
     Moved,
     Refused,
     Request,
     Sync,
+    TakeSeat,
 )
 from ..runtime.games import GameRegistry
 from ..runtime.lifecycle import ActorState, StopReason
@@ -52,13 +54,16 @@ __all__ = ["Outlet", "Route", "Supervisor", "SupervisorStatistics"]
 
 _log = structlog.get_logger()
 
-# Bytes that a message counts for beside its payload: its frame and its place.
+# Bytes that a message counts for beside what it carries: its frame and its place.
 _MESSAGE_BYTES = 128
+
+# Characters of the names in a request (seat, event, token), more than any real ones.
+_NAMES_BYTES_MAX = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisorStatistics:
-    """The first six are now; the others count since the start."""
+    """The first seven are now; the others count since the start."""
 
     shards: int
     running: int
@@ -66,6 +71,7 @@ class SupervisorStatistics:
     quarantined: int
     tombstones: int
     deadlines: int
+    watchers: int
     created: int
     ended: int
     failed: int
@@ -110,7 +116,9 @@ class Supervisor:
         self._epochs: dict[int, int] = {}
         self._actors: dict[str, MatchActor] = {}
         self._of_shard: defaultdict[int, set[str]] = defaultdict(set)
+        # Who was sent views of what, both ways round: to forget either in one step.
         self._watched: dict[str, dict[str | None, set[str]]] = {}
+        self._watchers: dict[str, set[tuple[str, str | None]]] = {}
         self._ended = EndedMatches(
             self._options.ended_kept_max,
             self._options.ended_kept_s * 1_000,
@@ -143,10 +151,12 @@ class Supervisor:
         touched: dict[str, MatchActor] = {}
         for route, request in requests:
             self._counts["messages"] += 1
-            if isinstance(request, CreateMatch):
-                actor = self._on_create(route, request)
-            else:
-                actor = self._on_request(route, request)
+            try:
+                actor = self._take(route, request)
+            except Exception:
+                _log.exception("request_failed", request=type(request).__name__)
+                self._refuse(route, request.request, "internal_error")
+                continue
             if actor is not None:
                 touched[actor.match] = actor
         for actor in touched.values():
@@ -165,16 +175,13 @@ class Supervisor:
 
     def peer_gone(self, peer: str) -> None:
         """Send nothing more to that process, nor to clients behind it."""
-        for matches in self._watched.pop(peer, {}).values():
-            for match in matches:
-                if match in self._actors:
-                    self._actors[match].subscribers.remove_route(peer)
+        for client in list(self._watched.get(peer, ())):
+            self._forget_watcher(peer, client)
+        self._watched.pop(peer, None)
 
     def client_gone(self, peer: str, client: str) -> None:
         """Send nothing more to that client, which was reached through `peer`."""
-        for match in self._watched.get(peer, {}).pop(client, ()):
-            if match in self._actors:
-                self._actors[match].subscribers.remove_route(peer, client)
+        self._forget_watcher(peer, client)
 
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
@@ -191,6 +198,7 @@ class Supervisor:
             quarantined=states.count(ActorState.QUARANTINED),
             tombstones=self._ended.tombstones,
             deadlines=deadlines.armed,
+            watchers=sum(map(len, self._watched.values())),
             created=self._counts["created"],
             ended=self._counts["ended"],
             failed=self._counts["failed"],
@@ -200,9 +208,11 @@ class Supervisor:
             deadlines_fired=deadlines.fired,
         )
 
-    def _on_request(self, route: Route, request: Request) -> MatchActor | None:
+    def _take(self, route: Route, request: Request) -> MatchActor | None:
         """Put a request into its match's mailbox, or answer it."""
-        if isinstance(request, CreateMatch | FetchTable):
+        if isinstance(request, CreateMatch):
+            return self._on_create(route, request)
+        if isinstance(request, FetchTable):
             self._refuse(route, request.request, "malformed_request")
             return None
         actor = self._actors.get(request.match)
@@ -210,16 +220,23 @@ class Supervisor:
             self._answer_absent(route, request)
             return None
         if isinstance(request, Sync):
-            clients = self._watched.setdefault(route.peer, {})
-            clients.setdefault(route.client, set()).add(request.match)
-        size = 0
-        if isinstance(request, Dispatch):
-            size = memoryview(request.payload).nbytes
-            if size > self._options.match.payload_bytes_max:
-                # Before the mailbox: there it would be `busy`, for ever.
-                self._refuse(route, request.request, "too_large")
-                return None
+            self._note_watcher(route, request.match)
+        size = _weight(request)
+        if size > self._options.match.payload_bytes_max + _NAMES_BYTES_MAX:
+            # Before the mailbox: there it would be `busy`, for ever.
+            self._refuse(route, request.request, "too_large")
+            return None
         return self._put(actor, route, request, size)
+
+    def _note_watcher(self, route: Route, match: str) -> None:
+        clients = self._watched.setdefault(route.peer, {})
+        clients.setdefault(route.client, set()).add(match)
+        self._watchers.setdefault(match, set()).add((route.peer, route.client))
+
+    def _forget_watcher(self, peer: str, client: str | None) -> None:
+        for match in self._watched.get(peer, {}).pop(client, ()):
+            self._actors[match].subscribers.remove_route(peer, client)
+            self._watchers[match].discard((peer, client))
 
     def _put(
         self, actor: MatchActor, route: Route, asked: Asked, size: int
@@ -332,7 +349,7 @@ class Supervisor:
         """The task of one match: nothing that it raises gets any further."""
         try:
             await actor.run()
-        except Exception:
+        except (Exception, SystemExit):  # a game may call sys.exit()
             self._failed(actor)
         self._after_work(actor)
 
@@ -343,7 +360,7 @@ class Supervisor:
             return
         try:
             actor.work()
-        except Exception:
+        except (Exception, SystemExit):
             self._failed(actor)
 
     def _failed(self, actor: MatchActor) -> None:
@@ -394,16 +411,24 @@ class Supervisor:
         self._remove(match)
 
     def _remove(self, match: str) -> None:
-        actor = self._actors.pop(match)
+        del self._actors[match]
         self._ended.forget(match)
         self._of_shard.get(shard_of(match, self._shards), set()).discard(match)
-        for subscriber in actor.subscribers:
-            route = subscriber.route
-            clients = self._watched.get(route.peer, {})
-            clients.get(route.client, set()).discard(match)
+        for peer, client in self._watchers.pop(match, ()):
+            self._watched.get(peer, {}).get(client, set()).discard(match)
 
     def _refuse(self, route: Route, request: int, code: str) -> None:
         self._outlet.deliver(route, refused(request, code))
+
+
+def _weight(request: MatchRequest) -> int:
+    """What a request carries: its payload's bytes, its names' characters."""
+    if isinstance(request, Dispatch):
+        payload = memoryview(request.payload).nbytes
+        return payload + len(request.event) + len(request.seat)
+    if isinstance(request, TakeSeat):
+        return len(request.resume) + len(request.seat)
+    return 0 if isinstance(request, FetchLog) else len(request.seat)
 
 
 def _created_once(request: int, match: str, tombstone: Tombstone) -> Created:

@@ -66,6 +66,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         # matches
         "create_failed": "A game's own code raised while a match was made.",
         "match_quarantined": "A match failed in our own code; it is set apart.",
+        "quarantine_failed": "Not even the players of a match set apart could be told.",
+        "request_failed": "A request failed in our own code; it was refused.",
         "match_dropped": "An ended match was put away by the retention rule.",
         "tombstone_forgotten": "The creation key of a match long gone is forgotten.",
         "game_failed": "A game's own code raised; the traceback is its author's.",

@@ -11,7 +11,7 @@ what `subscribers.py`. It knows no other match, and neither links nor shards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import anyio
 
@@ -19,7 +19,7 @@ from . import command
 from .actor_context import ActorContext, CreateAgain, Message
 from .command import Denied, FireDeadline, NotFired, SeatHeld
 from .fault_log import FaultLog
-from .frame import Dispatch, FetchLog, Refused, Sync, TakeSeat
+from .frame import Dispatch, FetchLog, Refused, Response, Sync, TakeSeat
 from .holders import SeatHolders
 from .ledger import Ledger
 from .lifecycle import ActorState, StopReason
@@ -108,6 +108,7 @@ class MatchActor:
         self.status = ActorState.STOPPED
         self._end(reason)
         self.ledger.abandon("retry")
+        self._refuse(self.subscribers.remove_all(), "retry")
         self._refuse_messages(code)
         self.wake()
 
@@ -117,6 +118,7 @@ class MatchActor:
         self._working = False
         self._end(StopReason.FAILED)
         self.ledger.withdraw("internal_error")
+        self._refuse(self.subscribers.remove_all(), "internal_error")
         self._refuse_messages("internal_error")
 
     def _end(self, reason: StopReason) -> None:
@@ -124,11 +126,14 @@ class MatchActor:
         self._context.alarm.disarm(self.match)
 
     def _refuse_messages(self, code: str) -> None:
-        for message in (*self._batch, *self.mailbox.drain()):
-            if isinstance(message, tuple):
-                route, asked = message
-                self._context.outlet.deliver(route, refused(asked.request, code))
+        messages = (*self._batch, *self.mailbox.drain())
         self._batch.clear()
+        asked = [message for message in messages if isinstance(message, tuple)]
+        self._refuse([(route, frame.request) for route, frame in asked], code)
+
+    def _refuse(self, requests: Iterable[tuple[Route, int]], code: str) -> None:
+        for route, request in requests:
+            self._context.outlet.deliver(route, refused(request, code))
 
     def _on_message(self, message: Message) -> None:
         if isinstance(message, FireDeadline):
@@ -155,9 +160,8 @@ class MatchActor:
         return decision.answer
 
     def _on_dispatch(self, route: Route, asked: Dispatch) -> None:
-        ledger = self.ledger
-        code = self._holders.problem(route, ledger.state, asked.seat, asked.session)
-        if code:
+        state, seat = self.ledger.state, asked.seat
+        if code := self._holders.problem(route, state, seat, asked.session):
             self.ledger.answer(route, refused(asked.request, code))
             return
         act = read_dispatch(asked, self._context.options.payload_bytes_max)
@@ -176,13 +180,14 @@ class MatchActor:
         if isinstance(answer, SeatHeld):
             window = self.ledger.state.seats[answer.seat].window
             for lost in self._holders.hold(route, answer.seat, answer.session, window):
-                self.subscribers.remove_session(answer.seat, lost)
+                owed = self.subscribers.remove_session(answer.seat, lost)
+                self._refuse(owed, "not_seated")
         self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
 
     def _on_sync(self, route: Route, asked: Sync) -> None:
         state, seat = self.ledger.state, asked.seat
         code = ""
-        if seat:
+        if seat:  # else a spectator
             code = self._holders.problem(route, state, seat, asked.session)
         if not code and not self.subscribers.add(route, asked):
             code = "busy"
@@ -190,11 +195,10 @@ class MatchActor:
             self.ledger.answer(route, refused(asked.request, code))
 
     def _on_create_again(self, route: Route, asked: CreateAgain) -> None:
-        state = self.ledger.state
-        if asked.creation == state.creation:
-            self.ledger.answer(route, created_frame(asked.request, state))
-        else:
-            self.ledger.answer(route, refused(asked.request, "key_reused"))
+        frame: Response = created_frame(asked.request, self.ledger.state)
+        if asked.creation != self.ledger.state.creation:
+            frame = refused(asked.request, "key_reused")
+        self.ledger.answer(route, frame)
 
     def _on_fetch_log(self, route: Route, asked: FetchLog) -> None:
         page_bytes = self._context.options.log_page_bytes

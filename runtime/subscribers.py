@@ -92,19 +92,25 @@ class Subscribers:
         """Send no more to that client about that seat."""
         self._by_asker.pop((route.asker, seat), None)
 
-    def remove_session(self, seat: str, session: int) -> None:
-        """Send no more to whoever watched as that session of the seat."""
-        self._remove([s for s in self if s.seat == seat and s.session == session])
+    def remove_session(self, seat: str, session: int) -> list[tuple[Route, int]]:
+        """Send no more to whoever watched as that session of the seat.
 
-    def remove_route(self, peer: str, client: str | None = None) -> None:
-        """Send no more to `peer`, or to one client behind it."""
-        self._remove(
-            [
-                s
-                for s in self
-                if s.route.peer == peer and (client is None or s.route.client == client)
-            ]
-        )
+        Returns the requests that are still owed an answer.
+        """
+        gone = [s for s in self if s.seat == seat and s.session == session]
+        self._remove(gone)
+        return _owed(gone)
+
+    def remove_all(self) -> list[tuple[Route, int]]:
+        """Send no more to anybody; returns the requests that are owed an answer."""
+        gone = list(self)
+        self._remove(gone)
+        return _owed(gone)
+
+    def remove_route(self, peer: str, client: str | None) -> None:
+        """Send no more to the client of `peer`, or to `peer` itself (None)."""
+        way = (peer, client)
+        self._remove([s for s in self if (s.route.peer, s.route.client) == way])
 
     def committed(self, batch: Batch) -> None:
         """Keep the steps of a batch that was committed, for the next updates."""
@@ -155,6 +161,10 @@ class Subscribers:
     def _remove(self, subscribers: list[Subscriber]) -> None:
         for subscriber in subscribers:
             self.remove(subscriber.route, subscriber.seat)
+
+
+def _owed(subscribers: list[Subscriber]) -> list[tuple[Route, int]]:
+    return [(s.route, request) for s in subscribers for request in s.owed]
 
 
 class _Drawing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -312,6 +313,28 @@ async def test_a_failing_actor_costs_its_own_match_alone(fault: str) -> None:
     assert lines[0]["exc_info"] is True
 
 
+async def test_a_game_that_exits_costs_its_own_match_alone() -> None:
+    """`sys.exit()` in a rule ends neither the node nor another match."""
+    rude = define_game(
+        name="rude",
+        max_players=2,
+        events={"go": event()},
+        initial="here",
+        setup=lambda ctx: {},
+        states={"here": state(active_players=["0", "1"])},
+        transitions=[transition("go", "here", "here", lambda ctx: sys.exit(3))],
+        views=views(public=lambda ctx: ctx.G),
+    )
+    with capture_logs() as logs:
+        async with node_stage(rude, race()) as node:
+            match = await node.seated("rude", "rude")
+            other = await node.seated("race", "race")
+            go = dispatch(0, match, "0", 1, "go")
+            assert await node.refused(ALICE, go) in ("internal_error", "resolver_error")
+            assert isinstance(await node.act(other, "0", 1, "keep"), Accepted)
+    assert len(logs) == 1
+
+
 async def test_deadlines_fire_without_anybody_asking(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
@@ -393,6 +416,26 @@ async def test_nothing_is_sent_to_who_has_left() -> None:
         await anyio.wait_all_tasks_blocked()
         routes = {r for r, f in node.outlet.sent if isinstance(f, ViewUpdate)}
         assert routes == {Route("n2", "dave"), ALICE}
+
+
+async def test_a_thousand_spectators_come_and_go() -> None:
+    """What is kept of those who left returns to nothing."""
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        for number in range(1_000):
+            await node.tell((Route("gateway", f"c{number}"), Sync(1, match, EPOCH)))
+            node.supervisor.client_gone("gateway", f"c{number}")
+        actor = node.supervisor.actor(match)
+        assert actor is not None
+        assert (len(actor.subscribers), node.supervisor.statistics().watchers) == (0, 0)
+
+
+async def test_names_without_end_are_refused() -> None:
+    """A token of a megabyte waits in no mailbox."""
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        take = TakeSeat(0, match, EPOCH, "0", "x" * 1_000_000)
+        assert await node.refused(BOB, take) == "too_large"
 
 
 async def test_a_seat_is_resumed_with_its_token_alone() -> None:

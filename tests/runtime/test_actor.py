@@ -370,7 +370,7 @@ def test_nothing_is_sent_after_unwatch_or_when_the_way_is_gone() -> None:
         (ALICE, Sync(2, "m", 1)), (BOB, Sync(2, "m", 1)), (behind, Sync(2, "m", 1))
     )
     stage.tell((ALICE, Unwatch(3, "m", 1)))
-    stage.actor.subscribers.remove_route("bob")
+    stage.actor.subscribers.remove_route("bob", None)
     stage.actor.subscribers.remove_route("n2", "carol")
     stage.outlet.take()
     stage.tell((ALICE, dispatch(4, "m", "0", 1, "keep")))
