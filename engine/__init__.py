@@ -52,6 +52,7 @@ from .graph import compile_graph as compile_graph
 from .jsonvalue import Json as Json
 from .machine import Machine as Machine
 from .machine import compile_game as compile_game
+from .match_input import is_host as is_host
 from .playback import replay as replay
 from .profile_change import ProfileChanges as ProfileChanges
 from .profile_change import bind_profiles as bind_profiles

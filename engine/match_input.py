@@ -14,7 +14,7 @@ from .errors import InvalidJsonValueError, InvalidMatchError
 from .frozen import FDict, freeze
 from .jsonvalue import Json
 
-__all__ = ["normalize_match_input"]
+__all__ = ["is_host", "normalize_match_input"]
 
 
 def normalize_match_input(game: Game, raw: object) -> FDict:
@@ -44,6 +44,11 @@ def normalize_match_input(game: Game, raw: object) -> FDict:
     if config is not None:
         completed["config"] = config
     return _frozen(completed)
+
+
+def is_host(match: Mapping[str, Json], player_id: str) -> bool:
+    """Whether a player is the one who hosts the match; often nobody does."""
+    return player_id is not None and match.get("hostPlayerID") == player_id
 
 
 def _frozen(match: Mapping[str, Json]) -> FDict:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from .errors import ProfileDeltaError
@@ -173,13 +174,19 @@ def _shape_problem(op: object) -> str | None:
         return f"op is one of {', '.join(_OPS)}, not {name!r}"
     if not isinstance(path, (list, tuple)):
         return f"{name} needs a path, a list of keys and indexes"
-    if not all(isinstance(segment, str) or _is_number(segment) for segment in path):
+    if not all(map(_is_segment, path)):
         return f"the path of {name} holds something that is no key and no index"
     if name != "remove" and "value" not in op:
         return f"{name} needs a value"
     if name == "inc" and not _is_number(op["value"]):
         return "the value of inc is a number"
     return None
+
+
+def _is_segment(value: object) -> bool:
+    if isinstance(value, float):
+        return isfinite(value)
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:

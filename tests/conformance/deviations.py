@@ -12,6 +12,7 @@ history, and the rest of it is not compared.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ __all__ = [
     "DEVIATIONS",
     "Demand",
     "Deviation",
+    "as_if_aliased",
     "demand_at_creation",
     "demand_at_step",
     "softened",
@@ -61,7 +63,11 @@ class Demand:
 
 @dataclass(frozen=True)
 class Deviation:
-    """One deliberate difference. `number` None: a limit, not a matter of meaning."""
+    """One deliberate difference.
+
+    `number` None: no matter of a match's meaning, but a limit, or a fault of the
+    reference's that corrupts data.
+    """
 
     number: int | None
     name: str
@@ -87,6 +93,36 @@ def softened(game: Mapping[str, Json], diagnostic: Mapping[str, Json]) -> Json:
     if diagnostic["code"] != "state_derivation_failed" or state is None:
         return diagnostic
     return diagnostic if state == game["initial"] else {**diagnostic, **WARNING}
+
+
+def as_if_aliased(profile: Json, delta: Sequence[Json]) -> Json:
+    """A delta as the reference's drafts record it: assigned values stay shared.
+
+    A container that a recipe assigns is written into the operation itself, so what the
+    recipe does to it afterwards is in that operation and in its own.
+    """
+    root = {"profile": copy.deepcopy(profile)}
+    recorded: list[dict[str, Json]] = []
+    for op in delta:
+        entry = copy.deepcopy(dict(op))
+        recorded.append(entry)
+        path: list[Any] = ["profile", *op["path"]]
+        container: Any = root
+        for segment in path[:-1]:
+            container = container[segment]
+        last = path[-1]
+        match op["op"]:
+            case "set" if isinstance(container, list) and last == len(container):
+                container.append(entry["value"])
+            case "set":
+                container[last] = entry["value"]
+            case "push":
+                container[last].append(entry["value"])
+            case "inc":
+                container[last] = container.get(last, 0) + op["value"]
+            case _ if isinstance(container, list) or last in container:
+                del container[last]
+    return recorded
 
 
 def _found(demands: Iterable[Demand | None]) -> Iterator[Demand]:
@@ -303,6 +339,12 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "a label that is only valid late in a match is no fault of the game",
         f"{TESTS}::test_failing_probe_of_a_late_state_is_a_warning",
         at_creation=_failing_probe,
+    ),
+    Deviation(
+        None,
+        "draft_aliasing",
+        "done to the profile, the recorded delta gave something else than the draft",
+        f"{TESTS}::test_drafts_record_what_they_do",
     ),
     Deviation(
         None,

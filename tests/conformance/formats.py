@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import check_core, check_games, check_rng, check_roundrobin, check_validation
+from . import (
+    check_core,
+    check_games,
+    check_profile,
+    check_rng,
+    check_roundrobin,
+    check_validation,
+)
 from .outcome import Outcome, skipped
 
 __all__ = ["UnreadableFile", "check_file"]
@@ -24,9 +31,8 @@ LATER_FORMATS = {
     "timeline": "inspector",
     "handoffs": "inspector",
     "schemas": "hosted",
-    "mutation": "profile",
-    "isHost": "profile",
 }
+PROFILE_SECTIONS = {"mutation", "update", "commit", "isHost"}
 
 
 class UnreadableFile(Exception):
@@ -44,7 +50,7 @@ def check_file(path: Path) -> Iterator[Outcome]:
     if check is None:
         raise UnreadableFile(
             f"{path}: not a vector file of a known format (rng, roundrobin, "
-            "core_semantics, games, validation); its keys are "
+            "core_semantics, games, validation, profile); its keys are "
             f"{', '.join(map(repr, document)) or 'none'}"
         )
     return check(document)
@@ -71,6 +77,8 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
     for key, name in LATER_FORMATS.items():
         if key in document:
             return _skip_all(name)
+    if PROFILE_SECTIONS & document.keys():
+        return check_profile.check
     cases = document.get("cases")
     if {"raw_states", "errors"} & document.keys() or _is_list_of(cases, "seed"):
         return check_rng.check
@@ -81,7 +89,7 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
     if _is_list_of(cases, "game", "expect"):
         return check_validation.check
     if _is_list_of(cases, "data", "delta"):
-        return _skip_all("profile")
+        return check_profile.check
     return None
 
 

@@ -20,6 +20,8 @@ from hotseat.engine.definition import (
     views,
 )
 from hotseat.engine.errors import InvalidGameError, InvalidMatchError
+from hotseat.engine.profile_delta import apply_profile_delta
+from hotseat.engine.profile_draft import draft_profile
 from hotseat.engine.refusal import Refusal
 from hotseat.engine.session import Session, create_session
 from hotseat.engine.validate import validate
@@ -282,3 +284,18 @@ def test_demands_can_fail() -> None:
     outcome = recorded([applied("go", expect, {})])
     assert outcome.status == "failed"
     assert "demanded refused with queue_overflow" in outcome.text
+
+
+def test_drafts_record_what_they_do() -> None:
+    """A list that a recipe assigns and then grows ends up as the draft showed it."""
+    seen: list[Any] = []
+
+    def recipe(draft: Any) -> None:
+        draft["log"] = []
+        draft["log"].append(1)
+        seen.append(list(draft["log"]))
+
+    delta = draft_profile({"wins": 0}, recipe)
+    assert apply_profile_delta({"wins": 0}, delta)["log"] == seen[0] == [1]
+    assert [op["op"] for op in delta] == ["set", "push"]
+    assert delta[0]["value"] == []
