@@ -10,7 +10,6 @@ what `subscribers.py`. It knows no other match, and neither links nor shards.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 
 import anyio
@@ -60,7 +59,7 @@ class MatchActor:
         self._context = context
         self._faults = FaultLog(self.match)
         self._holders = SeatHolders()
-        self._batch: deque[Message] = deque()
+        self._batch: list[Message] = []  # the next one is last
         self._armed_revision = -1
         self._working = False
         self._due = False
@@ -93,10 +92,10 @@ class MatchActor:
         self._working = True
         # With too much waiting for commits the mailbox is left to fill: `busy`.
         if self.ledger.waiting < self._context.options.uncommitted_max:
-            self._batch.extend(self.mailbox.drain())
+            self._batch = self.mailbox.drain()[::-1]
         while self._batch:
-            self._on_message(self._batch[0])
-            self._batch.popleft()
+            self._on_message(self._batch[-1])
+            self._batch.pop()
         self.ledger.hand_over()
         self._working = False
         self._settle()
@@ -126,7 +125,7 @@ class MatchActor:
         self._context.alarm.disarm(self.match)
 
     def _refuse_messages(self, code: str) -> None:
-        messages = (*self._batch, *self.mailbox.drain())
+        messages = (*reversed(self._batch), *self.mailbox.drain())
         self._batch.clear()
         asked = [message for message in messages if isinstance(message, tuple)]
         self._refuse([(route, frame.request) for route, frame in asked], code)

@@ -9,7 +9,6 @@ Invariant: committed index <= submitted index <= index of the state.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from ..engine.record import Record
@@ -45,9 +44,9 @@ class Ledger:
         self._outlet = outlet
         self._on_commit = on_commit
         self._on_abandon = on_abandon
-        self._ahead: deque[Change] = deque([created])
+        self._ahead: list[Change] = [created]
         self._unsubmitted: list[Record] = [created.record]
-        self._answers: deque[tuple[int, Route, Response]] = deque()
+        self._answers: list[tuple[int, Route, Response]] = []
 
     @property
     def settled(self) -> bool:
@@ -85,9 +84,13 @@ class Ledger:
     def release(self) -> None:
         """Let the answers go whose state is committed."""
         committed = self._committed_index()
-        while self._answers and self._answers[0][0] <= committed:
-            _, route, frame = self._answers.popleft()
+        released = 0
+        for needed, route, frame in self._answers:
+            if needed > committed:
+                break
             self._outlet.deliver(route, frame)
+            released += 1
+        del self._answers[:released]
 
     def abandon(self, code: str) -> None:
         """Drop all that is not committed; answer with `code` whoever waits for it."""
@@ -99,13 +102,11 @@ class Ledger:
         self._drop_after(submitted, code)
 
     def _committed_up_to(self, index: int) -> None:
-        changes: list[Change] = []
-        while self._ahead and self._ahead[0].record.index <= index:
-            change = self._ahead.popleft()
-            self.committed = change.state
-            self.records.append(change.record)
-            changes.append(change)
+        changes = [c for c in self._ahead if c.record.index <= index]
         if changes:
+            del self._ahead[: len(changes)]
+            self.committed = changes[-1].state
+            self.records.extend([change.record for change in changes])
             self._on_commit(changes)
 
     def _committed_index(self) -> int:
@@ -120,10 +121,7 @@ class Ledger:
             self.state = self._ahead[-1].state
         elif self.committed is not None:
             self.state = self.committed
-        kept: deque[tuple[int, Route, Response]] = deque()
         for needed, route, frame in self._answers:
-            if needed <= index:
-                kept.append((needed, route, frame))
-            else:
+            if needed > index:
                 self._outlet.deliver(route, refused(frame.request, code))
-        self._answers = kept
+        self._answers = [answer for answer in self._answers if answer[0] <= index]

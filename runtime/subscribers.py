@@ -7,7 +7,6 @@ and revision, however many watch it. Nothing here sees what is not committed.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
 from math import ceil
@@ -62,7 +61,7 @@ class Subscribers:
         self._epoch = epoch
         self._options = options
         self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
-        self._steps: deque[Step] = deque(maxlen=options.steps_kept)
+        self._steps: list[Step] = []
         self._flushed: int | None = None
         self._owing = False
         self._faults: list[tuple[str, Fault]] = []
@@ -115,6 +114,7 @@ class Subscribers:
     def committed(self, batch: Batch) -> None:
         """Keep the steps of a batch that was committed, for the next updates."""
         self._steps.extend(batch.steps)
+        del self._steps[: -self._options.steps_kept]
 
     def flush(self, state: MatchState) -> list[Delivery]:
         """What is to be sent now that `state` is committed."""
@@ -171,7 +171,7 @@ class _Drawing:
     """Draws the views of one committed state, each at most once."""
 
     def __init__(
-        self, state: MatchState, epoch: int, steps: deque[Step], options: MatchOptions
+        self, state: MatchState, epoch: int, steps: list[Step], options: MatchOptions
     ) -> None:
         self.revision = state.revision
         self._state = state
