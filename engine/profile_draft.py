@@ -87,6 +87,8 @@ class _Part:
         return len(self._open())
 
     def __repr__(self) -> str:
+        if self._recorder.closed:
+            return "<draft of a profile, ended>"
         return f"<draft of {_plain(self)!r}>"
 
     def inc(self, key: Any, amount: float) -> None:
