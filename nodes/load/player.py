@@ -24,7 +24,7 @@ from .oracle import Account
 from .policy import Policy
 from .report import Tally
 
-__all__ = ["MatchGone", "play"]
+__all__ = ["GONE_CODES", "MatchGone", "play"]
 
 REFUSED_IN_A_ROW_MAX = 20
 """After so many refusals without an acceptance the player cannot go on."""
@@ -33,6 +33,7 @@ ASKED_AGAIN_MAX = 3
 """Times that an action of unknown outcome is asked about again."""
 
 GONE_CODES = frozenset({"match_lost", "unknown_match", "seat_taken", "not_seated"})
+"""Refusals after which the match, or the seat, is lost to this player for good."""
 
 
 class MatchGone(Exception):

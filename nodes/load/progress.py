@@ -46,9 +46,8 @@ async def show_progress(tally: Tally) -> None:
             )
             done = tally.ended + tally.unfinished
             progress.update(playing, completed=done, note=note)
+            checked = tally.verified + tally.wrong + tally.unverified
             wrong = f"[red]{tally.wrong} wrong" if tally.wrong else ""
-            progress.update(
-                checking, completed=tally.verified + tally.wrong, note=wrong
-            )
+            progress.update(checking, completed=checked, note=wrong)
             progress.refresh()
             await anyio.sleep(REFRESH_S)

@@ -18,7 +18,7 @@ TROUBLES_MAX = 50
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A match that ended wrong or did not finish, and why."""
+    """A match that ended wrong, did not finish or was lost, and why."""
 
     match: str
     game: str
@@ -35,6 +35,7 @@ class Tally:
     ended: int = 0
     verified: int = 0
     wrong: int = 0
+    unverified: int = 0  # ended, but lost before its log could be had
     unfinished: int = 0
     actions_acked: int = 0
     outcomes_unknown: int = 0
@@ -71,6 +72,7 @@ def report_json(tally: Tally) -> dict[str, Any]:
         "matches_verified": tally.verified,
         "matches_wrong": tally.wrong,
         "matches_unfinished": tally.unfinished,
+        "matches_unverified": tally.unverified,
         "actions_acked": tally.actions_acked,
         "actions_per_s": round(tally.actions_per_s, 1),
         "latency_ms": {
@@ -105,6 +107,7 @@ def closing_table(tally: Tally) -> Table:
         "replayed and right": str(tally.verified),
         "wrong": str(tally.wrong),
         "unfinished": str(tally.unfinished),
+        "lost before verified": str(tally.unverified),
         "games": games or "none",
         "actions acknowledged": f"{tally.actions_acked:,}",
         "actions/s": f"{tally.actions_per_s:,.0f}",

@@ -17,9 +17,10 @@ from ...engine.machine import compile_game
 from ..client_match import RemoteMatch
 from ..client_outcome import ClientError, Refusal
 from ..client_shell import Client
+from ..client_view import View
 from .oracle import Account, judge
 from .plan import MatchPlan
-from .player import MatchGone, play
+from .player import GONE_CODES, MatchGone, play
 from .policy import Policy, RandomLegal
 from .report import Tally, Trouble
 
@@ -138,16 +139,24 @@ class LoadRun:
         """Verify the oldest matches until no more than `but` wait."""
         while len(self._played) > but:
             played = self._played.popleft()
-            reasons = await self._verify(played)
+            try:
+                reasons = await self._verify(played)
+            except MatchGone as error:
+                self.tally.unverified += 1
+                reasons = [f"its log is gone: {error}"]
+            else:
+                self.tally.wrong += bool(reasons)
+                self.tally.verified += not reasons
             if reasons:
-                self.tally.wrong += 1
                 name = played.plan.game.name
                 self.tally.trouble(Trouble(played.match.id, name, tuple(reasons)))
-            else:
-                self.tally.verified += 1
 
     async def _verify(self, played: _Played) -> list[str]:
-        """What is wrong with a match that ended; nothing: an empty list."""
+        """What is wrong with a match that ended; nothing: an empty list.
+
+        Raises:
+            MatchGone: The cluster has it no longer: nothing can be said.
+        """
         try:
             spectator = played.match.watch()
             last = await spectator.resync()
@@ -155,10 +164,13 @@ class LoadRun:
             records = await played.match.log()
         except ClientError as error:
             return [f"the log cannot be had: {error.code}: {error}"]
-        if isinstance(last, Refusal):
-            return [f"the public view cannot be had: {last.code}: {last.message}"]
-        if isinstance(records, Refusal):
-            return [f"the log cannot be had: {records.code}: {records.message}"]
+        for answer in (last, records):
+            if isinstance(answer, Refusal):
+                if answer.code in GONE_CODES:
+                    raise MatchGone(answer.code, answer.message)
+                return [f"the log cannot be had: {answer.code}: {answer.message}"]
+        assert isinstance(last, View)
+        assert isinstance(records, list)
         public = Account("")
         public.saw(last)
         machine = compile_game(played.plan.game)
