@@ -19,6 +19,7 @@ from .jsonvalue import Json
 from .profiles import apply_profile_deltas
 from .refusal import Refusal, refuse
 from .step import Enqueued
+from .suggestion import did_you_mean
 
 __all__ = ["Outcome", "read_answer"]
 
@@ -86,6 +87,9 @@ def _entry(entry: Any, events: Mapping[str, Event]) -> Enqueued:
         raise _Malformed('an entry of enqueue is {"kind": event, "payload": ...}')
     kind = entry.get("kind")
     if not isinstance(kind, str) or kind not in events:
-        raise _Malformed(f"enqueue names {kind!r}, which is not a declared event")
+        hint = did_you_mean(kind, events) or "Declare it among the events."
+        raise _Malformed(
+            f"enqueue names {kind!r}, which is not a declared event. {hint}"
+        )
     payload = freeze(entry.get("payload"), label=f"the payload of {kind}")
     return Enqueued(str.__str__(kind), payload)

@@ -69,7 +69,9 @@ class InvalidGameError(DefinitionError):
     def __init__(self, report: Report) -> None:
         self.report = report
         errors = [d for d in report.diagnostics if d.severity == "error"]
-        first = errors[0].message if errors else "the game is not valid"
+        first = "the game is not valid"
+        if errors:
+            first = " ".join(filter(None, (errors[0].message, errors[0].hint)))
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         super().__init__(f"{first}{more}")
 

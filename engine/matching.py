@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from .context import EventInput, ResolverContext
-from .definition import Rejected, Resolver, Transition
 from .frozen import freeze
+from .game import Rejected, Resolver, Transition
 from .jsonvalue import Json
 from .refusal import Refusal, fault_from, refuse
 from .rng import Rng

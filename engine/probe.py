@@ -18,6 +18,7 @@ from .errors import InvalidJsonValueError
 from .frozen import FDict, freeze
 from .jsonvalue import Json
 from .snapshot import EMPTY_DERIVED, Position
+from .suggestion import listed
 from .topology import Node
 
 __all__ = ["probe_states"]
@@ -69,9 +70,9 @@ def _leaf_faults(game: Game, node: Node, ctx: StateContext) -> Iterator[Diagnost
         yield Diagnostic(
             "active_players_missing",
             "error",
-            f'Leaf state "{name}" must declare activePlayers.',
-            "Every leaf state must declare activePlayers explicitly, even when the "
-            "value is an empty list.",
+            f'Leaf state "{name}" must declare active_players.',
+            "Say who may act there: active_players=active_round_robin, say; or "
+            "active_players=[] where nobody may.",
             state=name,
         )
         return
@@ -111,7 +112,7 @@ def _derive(
     part = game.states[name]
     active = _value(part.active_players, ctx) or ()
     if not isinstance(active, (list, tuple)):
-        raise TypeError("active_players must be a list of seats")
+        raise TypeError(f"active_players must be a list of seats, not {active!r}")
     found.extend(_player_faults(name, active, ctx.match["players"]))
     if not _is_json(_value(part.control, ctx)):
         fault(
@@ -197,6 +198,7 @@ def _player_faults(
                 "active_players_unknown",
                 "error",
                 f'State "{name}" derives unknown active player "{player}".',
+                f"The players of this match are {listed(players)}.",
                 state=name,
                 context={"knownPlayers": list(players)},
             )
@@ -205,6 +207,7 @@ def _player_faults(
                 "active_players_duplicate",
                 "error",
                 f'State "{name}" derives duplicate active player "{player}".',
+                "Name each player once.",
                 state=name,
                 context={"duplicate": player},
             )

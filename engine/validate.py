@@ -19,6 +19,7 @@ from .frozen import FDict
 from .match_input import normalize_match_input
 from .probe import probe_states
 from .profiles import hydrate_profiles
+from .suggestion import did_you_mean, listed
 from .topology import Node, build_topology
 
 __all__ = ["Diagnostic", "Report", "hostable", "validate"]
@@ -108,6 +109,7 @@ def _initial_missing(game: Game) -> Iterator[Diagnostic]:
             "initial_missing",
             "error",
             f'Initial state "{game.initial}" is not declared.',
+            _state_hint(game, game.initial),
             state=game.initial,
             context={"initial": game.initial},
         )
@@ -136,6 +138,7 @@ def _edge_faults(
             "missing_state",
             "error",
             f'Transition source "{edge.source}" is not declared.',
+            _state_hint(game, edge.source),
             source=edge.source,
             state=edge.source,
             context={"direction": "from", **event},
@@ -145,6 +148,7 @@ def _edge_faults(
             "missing_state",
             "error",
             f'Transition target "{edge.target}" is not declared.',
+            _state_hint(game, edge.target),
             target=edge.target,
             state=edge.target,
             context={"direction": "to", **event},
@@ -166,10 +170,17 @@ def _edge_faults(
             "missing_transition_event",
             "error",
             f'Transition event "{edge.event}" is not declared.',
+            did_you_mean(edge.event, game.events)
+            or f'Declare it among the events: "{edge.event}": event(...).',
             event=edge.event,
             source=edge.source,
             context={"target": edge.target},
         )
+
+
+def _state_hint(game: Game, name: str) -> str:
+    close = did_you_mean(name, game.states)
+    return close or f"The states are {listed(game.states)}."
 
 
 def _timeout_shape_faults(game: Game, edge: Transition) -> Iterator[Diagnostic]:

@@ -8,6 +8,7 @@ import pytest
 
 from hotseat.engine import (
     DefinitionError,
+    Transition,
     create_session,
     define_game,
     event,
@@ -52,7 +53,7 @@ def parts(**changed: Any) -> dict[str, Any]:
         {"states": {"play": {"active_players": []}}},
         {"setup": {}},
         {"transitions": [{"event": "go"}]},
-        {"transitions": [transition("go", "play", "play", "resolve")]},  # type: ignore[arg-type]
+        {"transitions": [Transition("go", "play", "play", "resolve")]},  # type: ignore[arg-type]
         {"selectors": {"x": 1}},
         {"views": lambda ctx: {}},
         {"profile": {"wins": 0}},

@@ -106,7 +106,8 @@ def test_wrong_value_of_a_late_state_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"active_players": "01"}, {"metadata": "text"}, {"deadline": True}]
+    "values",
+    [{"active_players": lambda _: "01"}, {"metadata": "text"}, {"deadline": True}],
 )
 def test_value_of_the_wrong_kind_is_reported(values: dict[str, Any]) -> None:
     """A string is no list of seats, and no metadata; a boolean is no instant."""

@@ -8,8 +8,8 @@ import sys
 from .tree import PACKAGES, ROOT, imported_modules, lines_for_types, python_files
 
 ENGINE_MAY_IMPORT = {
-    "__future__", "abc", "collections", "contextlib", "copy", "dataclasses", "enum",
-    "functools", "hashlib", "itertools", "json", "math", "msgpack", "msgspec",
+    "__future__", "abc", "collections", "contextlib", "copy", "dataclasses", "difflib",
+    "enum", "functools", "hashlib", "itertools", "json", "math", "msgpack", "msgspec",
     "operator", "re", "struct", "traceback", "types", "typing", "string",
     "bisect", "heapq",
 }  # fmt: skip
