@@ -21,7 +21,7 @@ import msgspec
 
 from .answer import NOTHING, Outcome, read_answer
 from .context import EventInput, SetupContext
-from .definition import Event, Game
+from .definition import Game
 from .derive import DerivationFailed
 from .errors import (
     DefinitionError,
@@ -37,6 +37,7 @@ from .limits import INTERNAL_EVENTS_MAX
 from .match_input import normalize_match_input
 from .matching import Family, Question, Selection, select
 from .overflow import overflow
+from .payload import read_payload
 from .profiles import hydrate_profiles
 from .refusal import Refusal, fault_from, refuse
 from .rng import initial_rng
@@ -155,7 +156,7 @@ class Machine:
             return refuse("too_deep", str(error))
         except InvalidJsonValueError as error:
             return refuse("non_serializable_args", str(error))
-        given = _convert(event, declared, frozen)
+        given = read_payload(event, declared, frozen)
         if isinstance(given, Refusal):
             return given
         question = Question(snapshot, _checked_now(now), given, player_id, action_id)
@@ -233,7 +234,9 @@ class Machine:
             if queued > INTERNAL_EVENTS_MAX:
                 return overflow(steps, queue)
             entry = queue.popleft()
-            given = _convert(entry.kind, self.game.events[entry.kind], entry.payload)
+            given = read_payload(
+                entry.kind, self.game.events[entry.kind], entry.payload
+            )
             if isinstance(given, Refusal):
                 return refuse("invalid_transition_result", given.message)
             before = steps[-1].snapshot
@@ -344,19 +347,6 @@ def _next_meta(
     match = meta.match if outcome.match is None else outcome.match
     result = outcome.result if outcome.sets_result else meta.result
     return Meta(match, now, result, rng, meta.seed), trace
-
-
-def _convert(name: str, declared: Event, payload: Json) -> EventInput | Refusal:
-    """The event as its resolver sees it: the payload of the declared type."""
-    if declared.payload is None:
-        return EventInput(name, payload)
-    try:
-        return EventInput(name, msgspec.convert(payload, declared.payload))
-    except msgspec.ValidationError as error:
-        return refuse("invalid_payload", f"{name}: {error}")
-    except Exception as error:
-        fault = fault_from(error, event=name, label=f"payload of {name}")
-        return refuse("invalid_payload", fault=fault)
 
 
 def _checked_now(now: int | float) -> int | float:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotseat.engine import (
@@ -266,6 +266,7 @@ trees = st.recursive(
 roots = st.dictionaries(st.sampled_from("xyz"), trees, max_size=3)
 
 
+@settings(deadline=None)
 @given(roots, st.data())
 def test_delta_gives_what_the_recipe_left(profile: Any, data: st.DataObject) -> None:
     """Whatever is done to whichever part, draft and delta agree."""
