@@ -12,7 +12,7 @@ from typing import Any
 
 from .definition import Game
 from .errors import ViewError
-from .frozen import enclose, freeze
+from .frozen import freeze
 from .jsonvalue import Json
 from .refusal import REFUSALS, fault_from
 from .step import Evaluation, EventRecord, Step, TransitionRecord
@@ -21,9 +21,10 @@ __all__ = ["redact_step"]
 
 
 def redact_step(game: Game, step: Step, seat: str | None) -> Json:
-    """A step as `seat` may see it, frozen; `None` is a spectator.
+    """A step as `seat` may see it; `None` is a spectator.
 
-    A hidden payload is left out, so it differs from a payload of null.
+    A hidden payload is left out, so it differs from a payload of null. The value is
+    fresh and on its way out; freezing it would cost more than the step did.
 
     Raises:
         ViewError: the game's own `redact` raised or gave what is not JSON.
@@ -35,21 +36,19 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
             fault = fault_from(error, event=step.event.event, label="redact")
             raise ViewError(REFUSALS["view_error"], fault) from error
     snapshot = step.snapshot
-    return enclose(
-        {
-            "kind": step.kind,
-            "event": _event(game, step.event, seat),
-            "transition": _transition(game, step.transition, seat),
-            "revision": snapshot.revision,
-            "position": {
-                "name": snapshot.position.name,
-                "path": snapshot.position.path,
-                "turn": snapshot.position.turn,
-            },
-            "active_players": snapshot.derived.active_players,
-            "result": snapshot.meta.result,
-        }
-    )
+    return {
+        "kind": step.kind,
+        "event": _event(game, step.event, seat),
+        "transition": _transition(game, step.transition, seat),
+        "revision": snapshot.revision,
+        "position": {
+            "name": snapshot.position.name,
+            "path": list(snapshot.position.path),
+            "turn": snapshot.position.turn,
+        },
+        "active_players": snapshot.derived.active_players,
+        "result": snapshot.meta.result,
+    }
 
 
 def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:

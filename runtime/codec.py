@@ -19,7 +19,6 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from ..engine.frozen import FDict, FList
 from ..engine.limits import NESTING_MAX, PAYLOAD_BYTES_MAX
 from .errors import (
     CodecError,
@@ -43,6 +42,7 @@ __all__ = [
     "encode_hello",
     "encode_message",
     "pack",
+    "pack_trusted",
     "unpack",
 ]
 
@@ -164,6 +164,20 @@ def pack(value: object, limit: int = PAYLOAD_LIMIT_BYTES) -> msgspec.Raw:
     return msgspec.Raw(encoded)
 
 
+def pack_trusted(value: object, limit: int) -> msgspec.Raw:
+    """Encode what this process built itself around values that the engine froze.
+
+    As `pack`, without looking whether it is JSON: a view costs what its bytes cost.
+
+    Raises:
+        FrameTooLarge: It is more than `limit` bytes.
+        NotSerializable: The encoder does not know a type in it.
+    """
+    encoded = _encode(value)
+    _check_size(len(encoded), limit, "the value")
+    return msgspec.Raw(encoded)
+
+
 def unpack(raw: msgspec.Raw | bytes) -> Any:
     """Decode a game's JSON value; the inverse of `pack`.
 
@@ -215,9 +229,7 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
     """
     level: list[Any] = [[value]]
     seen = 0
-    for depth in range(VALUE_DEPTH_MAX + 1):
-        # What the engine froze is JSON by construction, and of a known depth.
-        trusted = VALUE_DEPTH_MAX - depth >= NESTING_MAX
+    for _ in range(VALUE_DEPTH_MAX + 1):
         below: list[Any] = []
         for container in level:
             values = _values_of(container, error)
@@ -226,7 +238,7 @@ def _check_json(value: object, error: type[CodecError], *, values_max: int) -> N
                 raise FrameTooLarge(f"more than {values_max:,} values")
             kinds = set(map(type, values))
             if not kinds <= _SCALARS:
-                below += _check_kinds(values, trusted, error)
+                below += _check_kinds(values, error)
         if not below:
             return
         level = below
@@ -243,16 +255,11 @@ def _values_of(
     return container.values()
 
 
-def _check_kinds(
-    values: Collection[Any], trusted: bool, error: type[CodecError]
-) -> list[Any]:
-    """Return the containers among `values`; the others must be JSON scalars.
-
-    Containers of the engine's frozen kind are passed over if `trusted`.
-    """
+def _check_kinds(values: Collection[Any], error: type[CodecError]) -> list[Any]:
+    """Return the containers among `values`; the others must be JSON scalars."""
     containers = []
     for value in values:
-        if type(value) in _SCALARS or (trusted and isinstance(value, FDict | FList)):
+        if type(value) in _SCALARS:
             continue
         if isinstance(value, dict | list):
             containers.append(value)

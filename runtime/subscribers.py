@@ -18,7 +18,7 @@ from ..engine.redact import redact_step
 from ..engine.refusal import Fault, fault_from
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch, Step
-from .codec import pack
+from .codec import pack_trusted
 from .errors import CodecError
 from .frame import Refused, Sync, ViewUpdate
 from .match_state import MatchState
@@ -244,8 +244,7 @@ class _Drawing:
         machine = self._state.machine
         if machine.game.legal_actions is None:
             return _NULL
-        actions = machine.legal_actions(snapshot, seat)
-        return _packed([[event, payload] for event, payload in actions], room)
+        return _packed(machine.legal_actions(snapshot, seat), room)
 
     def _steps_since(self, seat: str, since: int | None, room: int) -> msgspec.Raw:
         """The redacted steps after `since`.
@@ -264,7 +263,7 @@ class _Drawing:
             if step.snapshot.revision > since
         ]
         try:
-            return pack(missed, limit=room)
+            return pack_trusted(missed, room)
         except CodecError:
             return _NO_STEPS
 
@@ -275,7 +274,7 @@ def _size(raw: msgspec.Raw) -> int:
 
 def _packed(value: object, limit: int) -> msgspec.Raw:
     try:
-        return pack(value, limit=limit)
+        return pack_trusted(value, limit)
     except CodecError as error:
         fault = fault_from(error, event=None, label="packing a view")
         raise ViewError("the view cannot be sent", fault) from error
