@@ -46,7 +46,7 @@ def link_echo() -> Row:
             floor_is="unbatched nng request/reply echo",
             rounds=ROUNDS,
             better="higher",
-            goal=10.0,
+            goal=6.0,
         )
 
 
