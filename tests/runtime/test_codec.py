@@ -156,7 +156,9 @@ msgpack_values = st.recursive(
     | st.binary(max_size=9)
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
     | st.builds(msgpack.ExtType, st.integers(0, 127), st.binary(max_size=9))
-    | st.builds(msgpack.Timestamp, st.integers(0, 2**63), st.integers(0, 10**9 - 1)),
+    | st.builds(
+        msgpack.Timestamp, st.integers(0, 2**63 - 1), st.integers(0, 10**9 - 1)
+    ),
     lambda inner: (
         st.lists(inner, max_size=16)
         | st.dictionaries(st.integers(-9, 9) | st.text("ab"), inner)
