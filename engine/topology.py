@@ -32,6 +32,11 @@ def build_topology(game: Game) -> Mapping[str, Node]:
     Raises:
         DefinitionError: a parent is not declared, or states are inside each other.
     """
+    for name, part in game.states.items():
+        if part.parent is not None and part.parent not in game.states:
+            raise DefinitionError(
+                f'State "{name}" declares parent "{part.parent}" which is not declared.'
+            )
     parents = {part.parent for part in game.states.values()}
     return MappingProxyType(
         {
@@ -44,12 +49,7 @@ def build_topology(game: Game) -> Mapping[str, Node]:
 def _path(name: str, states: Mapping[str, State]) -> tuple[str, ...]:
     path = [name]
     while (parent := states[path[-1]].parent) is not None:
-        if parent not in states:
-            raise DefinitionError(
-                f'state "{path[-1]}" declares parent "{parent}", '
-                "which is not declared; add it to states"
-            )
         if parent in path:
-            raise DefinitionError(f'state "{parent}" is inside itself')
+            raise DefinitionError(f'State hierarchy contains a cycle at "{parent}".')
         path.append(parent)
     return tuple(reversed(path))
