@@ -49,18 +49,24 @@ def _keep(ctx: Any) -> Any:
     return {"G": {**ctx.G, "total": ctx.G["total"] + 1}}
 
 
+def _give(ctx: Any) -> Any:
+    """Hand the move over within the same turn."""
+    return {"G": {**ctx.G, "to_move": other(ctx.G["to_move"])}}
+
+
 def _fail(ctx: Any) -> Any:
     raise RuntimeError("half way")
 
 
 def race(goal: int = 1_000_000) -> Game:
-    """Seats add in turn until a goal; `keep` adds and stays, `fail` raises."""
+    """Seats add in turn until a goal; `keep` adds and stays, `give` hands over."""
     return define_game(
         name="race",
         max_players=2,
         events={
             "add": event(public=True),
             "keep": event(),
+            "give": event(),
             "fail": event(),
             "chain": event(),
             "inner": event(),
@@ -71,6 +77,7 @@ def race(goal: int = 1_000_000) -> Game:
         transitions=[
             transition("add", "play", "play", _add),
             transition("keep", "play", "play", _keep),
+            transition("give", "play", "play", _give),
             transition("fail", "play", "play", _fail),
             transition(
                 "chain",

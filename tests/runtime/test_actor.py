@@ -505,6 +505,26 @@ def test_a_failed_actor_answers_and_keeps_what_is_committed() -> None:
     assert stage.actor.status is ActorState.QUARANTINED
 
 
+def test_what_was_handed_over_may_still_commit_after_a_failure() -> None:
+    """Its answer is the truth, not `internal_error`; nothing more is done."""
+    committer = HeldCommitter()
+    stage = Stage(race(), committer=committer, seats=False)
+    stage.tell((ALICE, TakeSeat(1, "m", 1, "0", TOKEN_A)))
+    committer.commit()
+    stage.outlet.take()
+    stage.tell((ALICE, dispatch(2, "m", "0", 1, "keep")))
+    stage.put(*[(ALICE, dispatch(i + 1, "m", "0", i, "keep")) for i in (2, 3)])
+    stage.clock.readings_left = 1
+    with pytest.raises(OSError, match="broken"):
+        stage.actor.work()
+    stage.actor.quarantine()
+    assert [f.request for f in stage.outlet.frames(Refused)] == [3, 4]
+    assert stage.outlet.frames(Accepted) == []
+    committer.commit()
+    assert [f.request for f in stage.outlet.frames(Accepted)] == [2]
+    assert committer.submitted == []
+
+
 async def _one_match_plays(stage: Stage, until: Callable[[], bool]) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stage.actor.run)

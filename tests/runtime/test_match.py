@@ -231,6 +231,15 @@ def test_a_change_of_position_makes_every_view_stale() -> None:
     assert isinstance(table.act("1", 1, "raise", None, base=1), Applied)
 
 
+def test_who_became_active_looks_again() -> None:
+    """A change of one's own part in the position makes one's older view stale."""
+    table = Table(race())
+    table.act("0", 1, "give", None)
+    assert table.state.position_revision == 0
+    assert code(table.act("1", 1, base=0)) == "stale_revision"
+    assert isinstance(table.act("1", 1, base=1), Applied)
+
+
 def test_a_strict_state_takes_only_the_newest_revision() -> None:
     """`strict_revision` makes any newer step count."""
     table = Table(auction(strict=True))
