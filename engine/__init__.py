@@ -4,6 +4,7 @@ Start with `define_game` and `create_session`. Hosts use `compile_game` and the 
 functions under it; what is not named here is internal.
 """
 
+from .builder import GameBuilder as GameBuilder
 from .config_schema import ConfigField as ConfigField
 from .config_schema import config_field as config_field
 from .context import EventInput as EventInput

@@ -110,13 +110,19 @@ def test_a_mistake_in_a_game_says_what_to_write(
 def test_functions_that_take_more_than_they_must_are_fine() -> None:
     """Defaults, star arguments, methods and partials can all be called with a ctx."""
 
+    def label(ctx: Any, *more: Any) -> str:
+        return "label"
+
+    def go(ctx: Any, rows: int = 3) -> Any:
+        return {"G": {"rows": rows}}
+
     class Rules:
         def active(self, ctx: Any) -> list[str]:
             return ["0"]
 
     state(active_players=Rules().active)
-    state(label=lambda ctx, *more: "label")
-    transition("go", "play", "play", lambda ctx, rows=3: {"G": {}})
+    state(label=label)
+    transition("go", "play", "play", go)
 
 
 @pytest.mark.parametrize(
