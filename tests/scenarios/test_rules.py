@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import subprocess
@@ -272,11 +273,14 @@ def calls_of(function: Any) -> int:
         nonlocal count
         count += what in ("call", "c_call")
 
+    gc.collect()
+    gc.disable()  # what other libraries do at a collection is not the engine's
     sys.setprofile(profiler)
     try:
         function()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
@@ -295,14 +299,18 @@ def test_b35_the_5000th_move_costs_what_the_10th_did() -> None:
     moves(10)
     # 255 moves between two records that cover the whole state.
     early_calls = calls_of(lambda: moves(200))
+
+    def bytes_of(count: int) -> int:
+        gc.collect()
+        start = tracemalloc.get_traced_memory()[0]
+        moves(count)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - start
+
     tracemalloc.start()
-    start = tracemalloc.get_traced_memory()[0]
-    moves(500)
-    early_bytes = tracemalloc.get_traced_memory()[0] - start
+    early_bytes = bytes_of(500)
     moves(5_000 - session.revision - 500)
-    start = tracemalloc.get_traced_memory()[0]
-    moves(500)
-    late_bytes = tracemalloc.get_traced_memory()[0] - start
+    late_bytes = bytes_of(500)
     tracemalloc.stop()
     late_calls = calls_of(lambda: moves(200))
     assert session.revision >= 5_000
