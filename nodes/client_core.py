@@ -188,9 +188,14 @@ class ClientCore:
                 self._attempt(now, question)
 
     def peer_up(self, now: float, process: str) -> None:
+        """`process` is there (again): what it owns and went elsewhere goes to it."""
         peer = self._peer(process)
         peer.up, peer.down = True, False
         peer.heard, peer.suspect_until = now, -math.inf
+        for question in tuple(self._questions.values()):
+            strayed = question.match and question.sent_to not in ("", process)
+            if strayed and self.routing.owner(question.match or "") == process:
+                self._attempt(now, question)
 
     def peer_down(self, now: float, process: str) -> None:
         """Nothing more comes from `process`: ask elsewhere what it was asked."""

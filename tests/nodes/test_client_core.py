@@ -185,6 +185,20 @@ def test_a_lost_link_leads_to_another_node_with_the_same_key() -> None:
     assert again.frame.request != first.frame.request
 
 
+def test_an_owner_that_comes_back_is_asked_at_once() -> None:
+    """What went elsewhere while the owner was gone does not wait out its silence."""
+    bench = Bench()
+    bench.ask(match_owned_by("n3"))
+    bench.one_send()
+    bench.core.peer_down(1.0, "n3")
+    bench.core.tick(2.0)
+    assert bench.one_send().process == "n1"
+    bench.core.peer_up(2.5, "n3")
+    assert bench.one_send().process == "n3"
+    bench.core.peer_up(2.6, "n3")
+    assert bench.sends() == []
+
+
 def test_silence_leads_to_another_node() -> None:
     """A node that says nothing for `attempt_s` is passed over."""
     bench = Bench()
