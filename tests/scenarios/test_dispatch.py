@@ -10,8 +10,10 @@ import itertools
 import msgspec
 import pytest
 
+from hotseat.engine import Game, define_game, state, transition, views
 from hotseat.engine.digest import state_digest
 from hotseat.engine.snapshot import Snapshot
+from hotseat.nodes.supervisor import Supervisor
 from hotseat.runtime.actor import MatchActor
 from hotseat.runtime.codec import unpack
 from hotseat.runtime.frame import (
@@ -24,6 +26,7 @@ from hotseat.runtime.frame import (
     TakeSeat,
     ViewUpdate,
 )
+from hotseat.runtime.games import StaticGames
 from hotseat.runtime.match import replay_match
 from hotseat.runtime.match_id import match_id, shard_of
 from hotseat.runtime.match_state import MatchState
@@ -35,6 +38,7 @@ from ..runtime.hosting import (
     TOKEN_B,
     HeldClock,
     HeldCommitter,
+    KeptOutlet,
     dispatch,
     view_of,
 )
@@ -219,6 +223,54 @@ async def test_b12_where_a_match_is_not_each_case_has_its_answer() -> None:
         assert moved == Moved(moved.request, shard_of(away, SHARDS), 0, "")
         node.supervisor.adopt(home, EPOCH + 1)
         assert refusal(await node.act(unknown, "0", 1, "add")).code == "match_lost"
+
+
+async def test_b27_matches_of_one_millisecond_differ() -> None:
+    """Each has a seed of its own, which follows neither from its id nor its game."""
+
+    async def deal() -> dict[str, tuple[str, float]]:
+        """200 matches of one moment: by id, the seed and the first card drawn."""
+        outlet = KeptOutlet()
+        supervisor = Supervisor(
+            StaticGames([cards()]), outlet, clock=HeldClock(), shards=SHARDS
+        )
+        async with supervisor:
+            for shard in range(SHARDS):
+                supervisor.adopt(shard, EPOCH)
+            node = NodeStage(supervisor, outlet)
+            dealt: dict[str, tuple[str, float]] = {}
+            for number in range(200):
+                match = await node.seated("cards", key=f"key-{number}")
+                assert isinstance(await node.act(match, "0", 1, "draw"), Accepted)
+                state = committed(node, match)
+                drawn = state.snapshot.G["drawn"]
+                dealt[match] = (state.snapshot.meta.seed, drawn)
+            return dealt
+
+    one, other = await deal(), await deal()
+    assert one.keys() == other.keys()
+    seeds = {seed for dealt in (one, other) for seed, _ in dealt.values()}
+    assert len(seeds) == 400
+    assert {len(bytes.fromhex(seed)) for seed in seeds} == {16}
+    assert len({drawn for dealt in (one, other) for _, drawn in dealt.values()}) == 400
+
+
+def cards() -> Game:
+    """A game whose one event draws a number."""
+    return define_game(
+        name="cards",
+        max_players=2,
+        events=["draw"],
+        initial="play",
+        setup=lambda ctx: {"drawn": None},
+        states={"play": state(active_players=["0", "1"])},
+        transitions=[
+            transition(
+                "draw", "play", "play", lambda ctx: {"G": {"drawn": ctx.rng.next()}}
+            )
+        ],
+        views=views(public=lambda ctx: {}),
+    )
 
 
 @pytest.mark.parametrize(
