@@ -53,6 +53,10 @@ def run(options: LoadOptions) -> int:
             hint="hotseat up --detach starts a cluster; --dir or --cluster names one",
             exit_code=ExitCode.UNREACHABLE,
         ) from error
+    except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt) is not None:
+            raise KeyboardInterrupt from None  # Ctrl-C, however trio wrapped it
+        raise
     _print(options, tally)
     return ExitCode.OK if tally.passed else ExitCode.FAILED
 
