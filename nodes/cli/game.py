@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
 from .options import Json
-
-if TYPE_CHECKING:
-    from ...engine.definition import Game
-    from ...engine.diagnostic import Diagnostic
 
 __all__ = ["app"]
 
@@ -59,59 +57,60 @@ def check(
     /,
     *,
     json: Json = False,
+    dot: Annotated[
+        bool,
+        Parameter(name="--dot", negative=(), help="Print the graph for Graphviz."),
+    ] = False,
+    match: Annotated[
+        str | None,
+        Parameter(
+            name="--match",
+            show_default=False,
+            help="The match to derive states with, in JSON; else the fewest players.",
+        ),
+    ] = None,
 ) -> int:
-    """Validate a game: print every finding; exit status 1 if one is an error."""
-    from ...engine.validate import hostable
+    """Print every finding on a game, and its graph; exit status 1 on errors."""
+    from ..game_report import (
+        dot_lines,
+        finding_lines,
+        report_game,
+        report_json,
+        text_lines,
+    )
     from ..games import find_game
 
-    found = find_game(game)
-    findings = _findings(found)
-    problem = hostable(found)
-    if problem is not None:
-        findings.append(problem)
-    errors = sum(finding.severity == "error" for finding in findings)
-    if json:
-        print(json_text.dumps(_as_json(found, findings, errors)))
-    else:
-        for finding in findings:
-            print(f"{finding.severity}[{finding.code}]: {finding.message}")
-            if finding.hint:
-                print(f"  hint: {finding.hint}")
-        warnings = len(findings) - errors
-        print(
-            f"{found.name} version {found.version}: "
-            f"{errors} errors, {warnings} warnings"
+    if json and dot:
+        raise OperatorError(
+            "usage",
+            "--json and --dot exclude each other",
+            hint="the graph is in the JSON as well",
+            exit_code=ExitCode.USAGE,
         )
-    return ExitCode.FAILED if errors else ExitCode.OK
+    report = report_game(find_game(game), _match(match))
+    if json:
+        print(json_text.dumps(report_json(report)))
+    else:
+        for line in dot_lines(report) if dot else text_lines(report):
+            print(line)
+    if dot:  # what is for a person must not come between
+        for line in finding_lines(report):
+            print(line, file=sys.stderr)
+    return ExitCode.FAILED if report.errors else ExitCode.OK
 
 
-def _findings(game: Game) -> list[Diagnostic]:
-    """With a match of the fewest players where one can be made, else without."""
-    from ...engine.errors import InvalidMatchError
-    from ...engine.validate import validate
-
-    fewest = list(game.player_ids[: game.min_players])
+def _match(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
     try:
-        report = validate(game, {"players": fewest})
-    except InvalidMatchError:  # it needs a configuration that we cannot guess
-        report = validate(game)
-    return list(report.diagnostics)
-
-
-def _as_json(game: Game, findings: list[Diagnostic], errors: int) -> dict[str, Any]:
-    places = ("event", "source", "target", "state")
-    return {
-        "name": game.name,
-        "version": game.version,
-        "ok": errors == 0,
-        "diagnostics": [
-            {
-                "code": finding.code,
-                "severity": finding.severity,
-                "message": finding.message,
-                "hint": finding.hint,
-                **{place: getattr(finding, place) for place in places},
-            }
-            for finding in findings
-        ],
-    }
+        match = json_text.loads(text)
+    except ValueError as error:
+        match = str(error)
+    if not isinstance(match, dict):
+        raise OperatorError(
+            "usage",
+            "--match is not a JSON object",
+            hint="""such as --match '{"players": ["0", "1"]}'""",
+            exit_code=ExitCode.USAGE,
+        )
+    return match
