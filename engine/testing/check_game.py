@@ -6,12 +6,13 @@ Random matches are played, and looked at closely:
 - no view, and no list of legal actions, ever fails, for any seat in any state;
 - what is refused changes nothing: strangers, players whose turn it is not, unknown
   events, payloads that are junk;
-- the same seed gives the same match, and its log replays to the same digests.
+- the same seed gives the same match, and its log replays to the same digests;
+- the invariants that its author gives hold in every state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..definition import Game
 from ..errors import EngineError
@@ -19,10 +20,13 @@ from ..jsonvalue import Json
 from ..machine import Machine
 from ..playback import replay
 from ..refusal import Refusal
-from ..session import Session, create_session, session_from_snapshot
+from ..session import Session, session_from_snapshot
 from ..snapshot import Snapshot
 from ..validate import hostable, validate
+from .invariant import Invariant
 from .playout import playout_seats, random_playout
+from .states import match_states
+from .transcript import transcript
 
 __all__ = ["GameFault", "check_game"]
 
@@ -34,56 +38,48 @@ class GameFault(AssertionError):
     """A game does not do what it must; the message says what, and for which seed."""
 
 
-def check_game(game: Game, *, seeds: Iterable[str] = ("a", "b", "c", "d")) -> None:
+def check_game(
+    game: Game,
+    *,
+    seeds: Iterable[str] = ("a", "b", "c", "d"),
+    invariants: Sequence[Invariant] = (),
+) -> None:
     """Play a match for each seed and check all of it.
 
+    `invariants` must hold at the start and after every action.
+
     Raises:
-        GameFault: The first thing that is wrong.
+        GameFault: The first thing that is wrong, with the match that shows it.
     """
     unfit = hostable(game)
     if unfit is not None:
-        raise GameFault(unfit.message)
+        raise GameFault(f"{unfit.message} {unfit.hint or ''}".rstrip())
     for number, seed in enumerate(seeds):
         players = playout_seats(game, number)
         try:
-            for fault in _faults(game, seed, list(players)):
+            for fault in _faults(game, seed, list(players), invariants):
                 raise GameFault(f"{game.name}, seed {seed!r}: {fault}")
         except EngineError as error:
             raise GameFault(f"{game.name}, seed {seed!r}: {error}") from error
 
 
-def _faults(game: Game, seed: str, players: list[str]) -> Iterator[str]:
+def _faults(
+    game: Game, seed: str, players: list[str], invariants: Sequence[Invariant]
+) -> Iterator[str]:
     report = validate(game, {"players": players}, seed=seed)
-    yield from (diagnostic.message for diagnostic in report.errors)
-    finished = random_playout(game, seed, players=players)
+    yield from (
+        f"{diagnostic.message} {diagnostic.hint or ''}".rstrip()
+        for diagnostic in report.errors
+    )
+    finished = random_playout(game, seed, players=players, invariants=invariants)
     again = random_playout(game, seed, players=players)
     if finished.digest != again.digest:
         yield "the same seed gave two different matches"
     if replay(game, finished.log).digest != finished.digest:
         yield "its log replays to another digest"
-    for session in _states(finished):
-        yield from _state_faults(session)
-
-
-def _states(finished: Session) -> Iterator[Session]:
-    """A session at each action of a finished match."""
-    first, *rest = finished.log
-    session = create_session(
-        finished.game,
-        first.input["match"],
-        seed=first.input["seed"],
-        now=first.time_ms,
-    )
-    yield session
-    for record in rest:
-        given = record.input
-        if "seat" in given:
-            session.apply(
-                given["seat"], given["event"], given["payload"], now=record.time_ms
-            )
-        else:
-            session.fire_timeout(record.time_ms)
-        yield session
+    for _, session in match_states(finished):
+        for fault in _state_faults(session):
+            yield f"{fault}\n{transcript(session)}"
 
 
 def _state_faults(session: Session) -> Iterator[str]:
