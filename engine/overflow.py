@@ -13,20 +13,37 @@ __all__ = ["overflow"]
 
 
 def overflow(steps: Sequence[Step], queue: Iterable[Enqueued]) -> Refusal:
-    """Refuse the batch, naming the events that repeat."""
-    names = [step.event.event for step in steps if step.kind == "internal"]
-    cycle = _cycle(names + [entry.kind for entry in queue])
+    """Refuse the batch, naming the events that repeat, and where they were taken."""
+    hops = [
+        (step.event.event, step.transition.source)
+        for step in steps
+        if step.kind == "internal"
+    ]
+    cycle = _cycle(hops)
+    if cycle:
+        said = " -> ".join(f"{event} (in {state})" for event, state in cycle)
+        events = [event for event, _ in cycle]
+        said = f"{said} -> {events[0]}"
+    else:
+        pending = [entry.kind for entry in queue]
+        events = list(dict.fromkeys([event for event, _ in hops] + pending))
+        said = ", ".join(events)
     return refuse(
         "queue_overflow",
-        f"more than {INTERNAL_EVENTS_MAX} internal events in one batch: "
-        f"{' -> '.join(cycle)} -> {cycle[0]}",
-        details=freeze({"cycle": cycle, "limit": INTERNAL_EVENTS_MAX}),
+        f"more than {INTERNAL_EVENTS_MAX} internal events in one batch: {said}",
+        details=freeze(
+            {
+                "cycle": events,
+                "states": [state for _, state in cycle],
+                "limit": INTERNAL_EVENTS_MAX,
+            }
+        ),
     )
 
 
-def _cycle(names: list[str]) -> list[str]:
-    """The shortest run that the end of the list repeats; else each name once."""
-    for length in range(1, len(names) // 2 + 1):
-        if names[-length:] == names[-2 * length : -length]:
-            return names[-length:]
-    return list(dict.fromkeys(names))
+def _cycle(hops: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The shortest run that the end of the list repeats, if there is one."""
+    for length in range(1, len(hops) // 2 + 1):
+        if hops[-length:] == hops[-2 * length : -length]:
+            return hops[-length:]
+    return []
