@@ -1,6 +1,8 @@
 # Everything here sets itself up: a fresh machine needs Python 3.11 or newer, make,
 # and nothing else. `make PYTHON=python3.12 test` picks another interpreter.
-PYTHON ?= python3
+PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
+             $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+             && echo $$name && break; done)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
@@ -16,8 +18,7 @@ help:            ## say what there is
 install: $(STAMP) ## make the virtual environment
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "hotseat needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "hotseat needs Python 3.11 or newer, and found none"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
