@@ -31,6 +31,7 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "GameError",
     "Games",
+    "find_beside",
     "find_game",
     "installed_games",
     "load_game",
@@ -138,6 +139,15 @@ def find_game(spec: str) -> Game:
         f"{spec} is of type {type(value).__name__}, not a game",
         hint="a game is what define_game(...) returns",
     )
+
+
+def find_beside(spec: str, name: str) -> object | None:
+    """What the module of the game that `spec` names holds under another name.
+
+    Raises:
+        GameError: unknown_game, game_import_failed or invalid_game.
+    """
+    return getattr(_import(_target(spec)), name, None)
 
 
 def load_game(spec: str) -> Game:

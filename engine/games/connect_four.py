@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,7 +20,7 @@ from ..definition import (
 from ..jsonvalue import Json
 from ..turn import active_round_robin, current_player
 
-__all__ = ["Drop", "game"]
+__all__ = ["Drop", "game", "render"]
 
 COLUMNS = 7
 ROWS = 6
@@ -108,6 +108,16 @@ def public_view(ctx: StateContext) -> Json:
     """Everything: there is nothing to hide."""
     over = ctx.G["winner"] is not None or is_full(ctx.G["columns"])
     return {**ctx.G, "toMove": None if over else current_player(ctx)}
+
+
+def render(view: Mapping[str, Json]) -> str:
+    """The discs for a terminal, over the numbers of their columns."""
+    rows = [
+        [column[row] if row < len(column) else "." for column in view["columns"]]
+        for row in reversed(range(ROWS))
+    ]
+    rows.append([str(column) for column in range(COLUMNS)])
+    return "\n".join(map(" ".join, rows))
 
 
 def over_label(ctx: StateContext) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,7 +20,7 @@ from ..definition import (
 from ..jsonvalue import Json
 from ..turn import active_round_robin, current_player
 
-__all__ = ["Place", "game"]
+__all__ = ["Place", "game", "render"]
 
 MARKS = ("X", "O")
 LINES = (
@@ -98,6 +98,12 @@ def public_view(ctx: StateContext) -> Json:
         "marks": dict(zip(players, MARKS, strict=False)),
         "toMove": None if is_over(ctx.G["board"]) else current_player(ctx),
     }
+
+
+def render(view: Mapping[str, Json]) -> str:
+    """The board for a terminal; free cells show their number."""
+    cells = [mark or str(cell) for cell, mark in enumerate(view["board"])]
+    return "\n".join(" ".join(cells[row : row + 3]) for row in (0, 3, 6))
 
 
 def over_label(ctx: StateContext) -> str:

@@ -69,7 +69,16 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 def test_help_names_every_command(tmp_path: Path) -> None:
     """What there is can be found from the help alone."""
     text = hotseat("--help", cwd=tmp_path).stdout
-    for command in ("up", "down", "status", "loadtest", "game", "node", "version"):
+    for command in (
+        "up",
+        "down",
+        "status",
+        "loadtest",
+        "play",
+        "game",
+        "node",
+        "version",
+    ):
         assert f" {command} " in text
         done = hotseat(command, "--help", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")

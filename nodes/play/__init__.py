@@ -1,0 +1,1 @@
+"""`hotseat play`: a match in the terminal, between people and random bots."""
