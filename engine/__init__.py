@@ -29,8 +29,10 @@ from .definition import transition as transition
 from .definition import views as views
 from .digest import canonical_bytes as canonical_bytes
 from .digest import state_digest as state_digest
+from .draft import draft as draft
 from .errors import DefinitionError as DefinitionError
 from .errors import DigestMismatchError as DigestMismatchError
+from .errors import DraftError as DraftError
 from .errors import EngineError as EngineError
 from .errors import FrozenError as FrozenError
 from .errors import InvalidGameError as InvalidGameError

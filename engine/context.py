@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
+from .draft import draft
 from .frozen import FDict
 from .jsonvalue import Json
 from .profile_change import ProfileChanges
@@ -98,6 +99,20 @@ class ResolverContext(msgspec.Struct, Generic[P], frozen=True):
     player_id: str | None
     action_id: str
     rng: Rng
+    drafted: Json = None
+    """What `draft()` gave, once it was asked."""
+
+    def draft(self) -> Json:
+        """G as if it could be changed: change it, and return it as the new G.
+
+        The same draft whenever it is asked within one call. See `draft.py`.
+
+        Raises:
+            DraftError: G is neither a dict nor a list.
+        """
+        if self.drafted is None:
+            msgspec.structs.force_setattr(self, "drafted", draft(self.G))
+        return self.drafted
 
     @property
     def players(self) -> Sequence[str]:

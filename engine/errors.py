@@ -10,6 +10,7 @@ is a mistake in a definition, in the input of a match, or in the use of this lib
     ├── InvalidJsonValueError    a value is not JSON (also a ValueError)
     │   └── TooDeepError         a value is nested beyond the limit, or contains itself
     ├── FrozenError              someone tried to change G (also a TypeError)
+    ├── DraftError               a draft is used after its step, or was not returned
     ├── RngError                 a bad argument to ctx.rng (also a ValueError)
     ├── ProfileDeltaError        a profile delta does not apply (also a ValueError)
     ├── ProfileDraftError        a change that no delta can say (also a ValueError)
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DefinitionError",
     "DigestMismatchError",
+    "DraftError",
     "EngineError",
     "FrozenError",
     "InvalidGameError",
@@ -106,6 +108,12 @@ class FrozenError(EngineError, TypeError):
     """G is not changed in place; the message says what to write instead."""
 
     code = "frozen"
+
+
+class DraftError(EngineError):
+    """A draft is used after its step, or was changed and not returned."""
+
+    code = "draft"
 
 
 class RngError(EngineError, ValueError):

@@ -24,15 +24,32 @@ from .errors import FrozenError, InvalidJsonValueError, TooDeepError
 from .jsonvalue import Json, JsonProblem, checked_key, checked_scalar, path_text
 from .limits import NESTING_MAX, SAFE_INT_MAX
 
-__all__ = ["EMPTY_DICT", "EMPTY_LIST", "FDict", "FList", "enclose", "freeze", "thaw"]
+__all__ = [
+    "DICTS",
+    "EMPTY_DICT",
+    "EMPTY_LIST",
+    "FDict",
+    "FList",
+    "HEIGHTS",
+    "LISTS",
+    "Unfrozen",
+    "enclose",
+    "freeze",
+    "freeze_dict",
+    "freeze_list",
+    "freeze_within",
+    "placed",
+    "thaw",
+    "too_deep",
+]
 
 T = TypeVar("T")
 
 # Levels that the engine's own records put around a value that is at the limit itself.
 _ENCLOSING_LEVELS = 8
 
-_DICT_ADVICE = "return a new one: {**old, key: value}"
-_LIST_ADVICE = "return a new one: [*old, item]"
+_DICT_ADVICE = "return a new one, {**old, key: value}, or change ctx.draft()"
+_LIST_ADVICE = "return a new one, [*old, item], or change ctx.draft()"
 
 
 def _refuse_dict(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -107,6 +124,16 @@ class FList(list[Any]):
         return (enclose, (list(self),))
 
 
+class Unfrozen:
+    """A container that freezes itself, and may only do so once: a part of a draft."""
+
+    __slots__ = ()
+
+    def _frozen_within(self, room: int) -> Json:
+        """The frozen value of what it holds now."""
+        raise NotImplementedError
+
+
 def freeze(value: Any, *, label: str = "the value") -> Json:
     """Return the value, frozen. What is frozen already is returned as it is.
 
@@ -118,10 +145,10 @@ def freeze(value: Any, *, label: str = "the value") -> Json:
         TooDeepError: more than `NESTING_MAX` containers inside each other, which is
             also how a value that contains itself ends.
     """
-    if value is None or _HEIGHTS.get(type(value), _TALLEST) <= NESTING_MAX:
+    if value is None or HEIGHTS.get(type(value), _TALLEST) <= NESTING_MAX:
         return value
     try:
-        return _freeze(value, NESTING_MAX)
+        return freeze_within(value, NESTING_MAX)
     except JsonProblem as problem:
         raise _error(problem, label) from None
 
@@ -136,7 +163,7 @@ def enclose(value: object, *, label: str = "the value") -> Json:
         TooDeepError: what it encloses is nested beyond `NESTING_MAX`.
     """
     try:
-        return _freeze(value, NESTING_MAX + _ENCLOSING_LEVELS)
+        return freeze_within(value, NESTING_MAX + _ENCLOSING_LEVELS)
     except JsonProblem as problem:
         raise _error(problem, label) from None
 
@@ -160,18 +187,16 @@ def _classes(family: type) -> list[type[Any]]:
     ]
 
 
-_DICTS: Final = _classes(FDict)
-_LISTS: Final = _classes(FList)
+DICTS: Final = _classes(FDict)
+LISTS: Final = _classes(FList)
 
 # The types of children that need no look, and the height of each.
-_HEIGHTS: Final[dict[type, int]] = {
+HEIGHTS: Final[dict[type, int]] = {
     type(None): 0,
     bool: 0,
-    **{kind: height for height, kind in enumerate(_DICTS)},
-    **{kind: height for height, kind in enumerate(_LISTS)},
+    **{kind: height for height, kind in enumerate(DICTS)},
+    **{kind: height for height, kind in enumerate(LISTS)},
 }
-
-_PLAIN: Final = frozenset({dict, list, tuple})
 
 # Children from which on collecting their types in C is faster than a loop.
 _WIDE: Final = 16
@@ -183,22 +208,25 @@ _fill_dict = dict.update
 _fill_list = list.extend
 
 
-def _freeze(value: Any, room: int) -> Json:
+def freeze_within(value: Any, room: int) -> Json:
     """Freeze a value that may hold `room` levels of containers."""
     kind = type(value)
     if kind is dict:
-        return _freeze_dict(value, room)
+        return freeze_dict(value, room)
     if kind is list or kind is tuple:
-        return _freeze_list(value, room)
-    height = _HEIGHTS.get(kind)
+        return freeze_list(value, room)
+    if isinstance(value, Unfrozen):
+        value = value._frozen_within(room)
+        kind = type(value)
+    height = HEIGHTS.get(kind)
     if height is not None:
         if height > room:
-            raise _too_deep()
+            raise too_deep()
         return value
     if isinstance(value, dict):
-        return _freeze_dict(dict(value), room)
+        return freeze_dict(dict(value), room)
     if isinstance(value, list):
-        return _freeze_list(list(value), room)
+        return freeze_list(list(value), room)
     return checked_scalar(value)
 
 
@@ -206,9 +234,9 @@ def _freeze(value: Any, room: int) -> Json:
 # apart by exact type, without a call, and are most of what a step costs.
 
 
-def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
+def freeze_dict(value: dict[Any, Any], room: int) -> FDict:
     if room == 0:
-        raise _too_deep()
+        raise too_deep()
     items: Iterable[tuple[Any, Any]] = value.items()
     changed: dict[str, Json] | None = None
     height = 0
@@ -216,7 +244,7 @@ def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
         items, height = _worth_a_look(items, list(value), list(value.values()), room)
     for key, child in items:
         if type(key) is not str:
-            return _freeze_dict(_with_plain_keys(value), room)
+            return freeze_dict(_with_plain_keys(value), room)
         if not key.isascii():
             _check_key(key)
         kind = type(child)
@@ -226,34 +254,34 @@ def _freeze_dict(value: dict[Any, Any], room: int) -> FDict:
         elif kind is int:
             if -SAFE_INT_MAX <= child <= SAFE_INT_MAX:
                 continue
-        elif (known := _HEIGHTS.get(kind)) is not None:
+        elif (known := HEIGHTS.get(kind)) is not None:
             if known > height:
                 height = known
                 if height >= room:
-                    raise _placed(_too_deep(), key)
+                    raise placed(too_deep(), key)
             continue
         try:
-            child = _freeze(child, room - 1)
+            child = freeze_within(child, room - 1)
         except JsonProblem as problem:
-            raise _placed(problem, key) from None
+            raise placed(problem, key) from None
         changed = changed or dict(value)
         changed[key] = child
-        known = _HEIGHTS.get(type(child), 0)
+        known = HEIGHTS.get(type(child), 0)
         if known > height:
             height = known
-    frozen: FDict = _new_dict(_DICTS[height + 1])
+    frozen: FDict = _new_dict(DICTS[height + 1])
     _fill_dict(frozen, changed or value)
     return frozen
 
 
-def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
+def freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
     if room == 0:
-        raise _too_deep()
+        raise too_deep()
     items: Iterable[tuple[int, Any]] = enumerate(value)
     changed: list[Json] | None = None
     height = 0
     if len(value) >= _WIDE:
-        items, height = _worth_a_look(items, range(len(value)), list(value), room)
+        items, height = _worth_a_look(items, range(len(value)), value, room)
     for index, child in items:
         kind = type(child)
         if kind is str:
@@ -262,42 +290,62 @@ def _freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
         elif kind is int:
             if -SAFE_INT_MAX <= child <= SAFE_INT_MAX:
                 continue
-        elif (known := _HEIGHTS.get(kind)) is not None:
+        elif (known := HEIGHTS.get(kind)) is not None:
             if known > height:
                 height = known
                 if height >= room:
-                    raise _placed(_too_deep(), index)
+                    raise placed(too_deep(), index)
             continue
         try:
-            child = _freeze(child, room - 1)
+            child = freeze_within(child, room - 1)
         except JsonProblem as problem:
-            raise _placed(problem, index) from None
+            raise placed(problem, index) from None
         changed = changed or list(value)
         changed[index] = child
-        known = _HEIGHTS.get(type(child), 0)
+        known = HEIGHTS.get(type(child), 0)
         if known > height:
             height = known
-    frozen: FList = _new_list(_LISTS[height + 1])
+    frozen: FList = _new_list(LISTS[height + 1])
     _fill_list(frozen, changed or value)
     return frozen
 
 
 def _worth_a_look(
-    items: Iterable[tuple[T, Any]], places: Sequence[T], children: list[Any], room: int
+    items: Iterable[tuple[T, Any]],
+    places: Sequence[T],
+    children: Sequence[Any],
+    room: int,
 ) -> tuple[Iterable[tuple[T, Any]], int]:
     """Leave out the children that need no look; also return their greatest height.
 
-    The usual wide container is an old one of which few children are new.
+    The usual wide container is an old one of which few children are new, or a row of
+    numbers or words; both are told in passes of C.
     """
     types = list(map(type, children))
     kinds = set(types)
-    known = kinds & _HEIGHTS.keys()
-    height = max(map(_HEIGHTS.__getitem__, known), default=0)
+    known = kinds & HEIGHTS.keys()
     unknown = kinds - known
-    if height == 0 or height >= room or not unknown <= _PLAIN:
+    height = max(map(HEIGHTS.__getitem__, known), default=0)
+    if height >= room or float in unknown:
         return items, 0
-    found = [at for kind in unknown for at in _places_of(kind, types)]
-    return [(places[at], children[at]) for at in found], height
+    found: list[int] = []
+    for kind in unknown:
+        if kind is int or kind is str:
+            if not _are_sound(kind, children, alone=len(kinds) == 1):
+                return items, 0
+        else:
+            found += _places_of(kind, types)
+    return [(places[at], children[at]) for at in sorted(found)], height
+
+
+def _are_sound(kind: type, children: Sequence[Any], *, alone: bool) -> bool:
+    """Whether the children of this kind, int or str, can be stored as they are."""
+    some = children
+    if not alone:
+        some = [child for child in children if type(child) is kind]
+    if kind is str:
+        return "".join(some).isascii()
+    return bool(min(some) >= -SAFE_INT_MAX and max(some) <= SAFE_INT_MAX)
 
 
 def _places_of(kind: type, types: list[type]) -> Iterator[int]:
@@ -325,7 +373,7 @@ def _with_plain_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
     for key, child in value.items():
         name = _check_key(key)
         if name in plain:
-            raise _placed(JsonProblem("the key stands here twice"), name)
+            raise placed(JsonProblem("the key stands here twice"), name)
         plain[name] = child
     return plain
 
@@ -334,10 +382,10 @@ def _check_key(key: object) -> str:
     try:
         return checked_key(key)
     except JsonProblem as problem:
-        raise _placed(problem, key if isinstance(key, str) else "?") from None
+        raise placed(problem, key if isinstance(key, str) else "?") from None
 
 
-def _placed(problem: JsonProblem, place: str | int) -> JsonProblem:
+def placed(problem: JsonProblem, place: str | int) -> JsonProblem:
     problem.path.append(place)
     return problem
 
@@ -347,7 +395,7 @@ def _error(problem: JsonProblem, label: str) -> InvalidJsonValueError:
     return error(label, path_text(problem.path[::-1]), problem.problem)
 
 
-def _too_deep() -> JsonProblem:
+def too_deep() -> JsonProblem:
     return JsonProblem(f"nested deeper than {NESTING_MAX} levels", too_deep=True)
 
 

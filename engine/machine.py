@@ -23,6 +23,7 @@ from .answer import NOTHING, Outcome, read_answer
 from .context import EventInput, SetupContext
 from .definition import Game
 from .derive import DerivationFailed
+from .draft import close
 from .errors import (
     DefinitionError,
     InvalidGameError,
@@ -275,6 +276,8 @@ class Machine:
             if isinstance(answer, Refusal):
                 return answer
             outcome = answer
+        if selection.drafted is not None:
+            close(selection.drafted)
         target = edge.target
         assert target is not None, f"a transition leads to no state: {edge.matched}"
         turn = edge.turn if outcome.turn is None else outcome.turn

@@ -18,6 +18,8 @@ from typing import Any
 import msgspec
 
 from .context import EventInput, ResolverContext
+from .draft import answer_of, close, require_returned
+from .drafting import Drafted
 from .frozen import freeze
 from .game import Rejected, Resolver, Transition
 from .jsonvalue import Json
@@ -71,6 +73,8 @@ class Selection(msgspec.Struct, frozen=True):
     edge: Edge
     answer: Any
     rng: Rng | None
+    drafted: Json
+    """The draft that the resolver asked for; to be closed when its answer is read."""
     evaluations: tuple[Evaluation, ...]
 
 
@@ -102,16 +106,17 @@ def select(
         chosen: Edge | None = None
         rival: Edge | None = None
         chosen_answer: Any = None
-        chosen_rng: Rng | None = None
+        chosen_ctx: ResolverContext | None = None
         candidates: list[Candidate] = []
         for edge in family.edges:
             answer: Any = None
-            rng: Rng | None = None
+            ctx: ResolverContext | None = None
             if edge.resolve is not None:
                 ctx = _context(question)
-                rng = ctx.rng
                 try:
                     answer = _verdict(edge.resolve(ctx))
+                    if ctx.drafted is not None:
+                        _settle_draft(ctx, answer, none_matches=none_matches)
                 except Exception as error:
                     fault = fault_from(error, event=family.event, label=edge.name)
                     return refuse("resolver_error", fault=fault)
@@ -126,12 +131,15 @@ def select(
             if chosen is not None:
                 rival = edge
             else:
-                chosen, chosen_answer, chosen_rng = edge, answer, rng
+                chosen, chosen_answer, chosen_ctx = edge, answer, ctx
         if chosen is not None and rival is not None:
             return _ambiguous(family, chosen, rival)
         evaluations = (*evaluations, _evaluated(family, candidates, chosen))
         if chosen is not None:
-            return Selection(chosen, chosen_answer, chosen_rng, evaluations)
+            if chosen_ctx is None:
+                return Selection(chosen, chosen_answer, None, None, evaluations)
+            rng, drafted = chosen_ctx.rng, chosen_ctx.drafted
+            return Selection(chosen, chosen_answer, rng, drafted, evaluations)
     if rejection is None:
         return refuse("invalid_event")
     return refuse("invalid_event", reason=rejection.reason, details=rejection.details)
@@ -158,17 +166,32 @@ def _verdict(answer: object) -> Any:
     """None for no match, a checked rejection, or the answer as it is.
 
     Raises:
-        Exception: a rejection's words are not JSON.
+        Exception: a rejection's words are not JSON, or a part of a draft was returned.
     """
     if answer is None or answer is False:
         return None
-    if isinstance(answer, Rejected):
-        return _checked_rejection(answer.reason, answer.details)
-    if (type(answer) is dict or isinstance(answer, Mapping)) and answer.get(
-        "kind"
-    ) == "reject":
+    if type(answer) is not dict:
+        if isinstance(answer, Rejected):
+            return _checked_rejection(answer.reason, answer.details)
+        if isinstance(answer, Drafted):
+            return answer_of(answer)
+        if not isinstance(answer, Mapping):
+            return answer
+    if answer.get("kind") == "reject":
         return _checked_rejection(answer.get("reason"), answer.get("details"))
     return answer
+
+
+def _settle_draft(ctx: ResolverContext, answer: Any, *, none_matches: bool) -> None:
+    """See that a draft that was asked for is returned, or can be thrown away.
+
+    Raises:
+        DraftError: it was changed, and the match that this answer is would lose it.
+    """
+    if type(answer) is Rejected or (answer is None and not none_matches):
+        close(ctx.drafted)
+    else:
+        require_returned(ctx.drafted, ctx.G, answer)
 
 
 def _checked_rejection(reason: object, details: Json) -> Rejected:
