@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -235,6 +236,35 @@ def test_bots_play_a_match_among_themselves(place: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "1: roll" in done.stdout
     assert "Result: winner: " in done.stdout
+
+
+def test_a_person_may_let_others_act_first(place: Path) -> None:
+    """Where several may act at once; where nobody else may, it is said."""
+    done = play(place, "rock-paper-scissors", typed="wait\nwait\nquit\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "turn 1, choose: seat 0, seat 1 to act" in done.stdout
+    before, after = done.stdout.split("1: choose (hidden)")
+    assert before.endswith("0> wait\n")
+    assert "turn 1, choose: seat 0 to act" in after
+    assert "nobody else can act now" in after
+
+
+def test_ctrl_c_ends_it_with_status_130(place: Path) -> None:
+    """At the prompt, where it waits for a person."""
+    process = subprocess.Popen(
+        [*HOTSEAT, "play", "tic-tac-toe"],
+        cwd=place,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    while not os.read(process.stdout.fileno(), 4096).endswith(b"0> "):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=COMMAND_TIMEOUT_S)
+    assert (process.returncode, errors) == (130, b"")
 
 
 def test_on_a_terminal_there_is_colour_and_the_screen_is_cleared(place: Path) -> None:
