@@ -24,7 +24,7 @@ from .suggestion import did_you_mean
 __all__ = ["Outcome", "read_answer"]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What a transition changes. None keeps what was there, but for `result`."""
 
     G: Json = None

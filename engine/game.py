@@ -8,7 +8,7 @@ may depend on the state is either a constant or a function of the state context;
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .jsonvalue import Json
@@ -64,6 +64,8 @@ class Game:
     redact: Redaction | None
     open_information: bool
     credit_outages: bool
+    compiled: Any = field(default=None, init=False, repr=False)
+    """What `compile_game` made of it, once it was asked."""
 
     @property
     def max_players(self) -> int:

@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from .answer import NOTHING, Outcome, read_answer
-from .context import EventInput, SetupContext
+from .context import EventInput
 from .definition import Game
 from .derive import DerivationFailed
 from .draft import close
@@ -54,7 +54,7 @@ from .step import (
 )
 from .table import LeafTable, compile_tables
 from .topology import Node, build_topology
-from .validate import validate
+from .validate import examine_start, examine_structure
 from .view import draw_player_view, draw_public_view, list_legal_actions
 
 __all__ = ["Machine", "compile_game"]
@@ -72,7 +72,7 @@ _TYPES: dict[StepKind, Literal["event", "internal", "timeout"]] = {
 class Machine:
     """A compiled game."""
 
-    __slots__ = ("_external", "_tables", "game", "nodes")
+    __slots__ = ("_external", "_structure", "_tables", "game", "nodes")
 
     def __init__(
         self, game: Game, nodes: Mapping[str, Node], tables: dict[str, LeafTable]
@@ -80,6 +80,7 @@ class Machine:
         self.game = game
         self.nodes = nodes
         self._tables = tables
+        self._structure = examine_structure(game)
         self._external = {
             name: declared
             for name, declared in game.events.items()
@@ -97,13 +98,11 @@ class Machine:
         now = _checked_now(now)
         seed = _checked_seed(seed)
         seated = hydrate_profiles(self.game, normalize_match_input(self.game, match))
-        report = validate(self.game, seated, now=now, seed=seed)
+        report, G = examine_start(
+            self.game, self._structure, seated, now=now, seed=seed
+        )
         if not report.ok:
             raise InvalidGameError(report)
-        try:
-            G = freeze(self.game.setup(SetupContext(seated, now, seed)), label="G")
-        except Exception as error:
-            raise DefinitionError(f"setup failed, after validation: {error}") from error
         node = self.nodes[self.game.initial]
         position = Position(node.name, node.path, 1)
         meta = Meta(seated, now, None, initial_rng(seed), seed)
@@ -116,9 +115,8 @@ class Machine:
             SnapshotError: it does not stand in a leaf of this game.
             InvalidGameError: the game does not pass validation; carries the report.
         """
-        report = validate(self.game)
-        if not report.ok:
-            raise InvalidGameError(report)
+        if not self._structure.report.ok:
+            raise InvalidGameError(self._structure.report)
         node = self.nodes.get(snapshot.position.name)
         if node is None or not node.is_leaf:
             what = "is not declared" if node is None else "is not a leaf"
@@ -321,13 +319,17 @@ class Machine:
 
 
 def compile_game(game: Game) -> Machine:
-    """Prepare a game to be played. The result serves all of its matches.
+    """Prepare a game to be played: once, for all of its matches.
 
     Raises:
         DefinitionError: the states do not form a tree.
     """
-    nodes = build_topology(game)
-    return Machine(game, nodes, compile_tables(game, nodes))
+    if game.compiled is None:
+        nodes = build_topology(game)
+        machine = Machine(game, nodes, compile_tables(game, nodes))
+        object.__setattr__(game, "compiled", machine)
+    compiled: Machine = game.compiled
+    return compiled
 
 
 def _moved(position: Position, target: Node, turn: str) -> Position:
@@ -342,11 +344,11 @@ def _next_meta(
     meta: Meta, now: int | float, selection: Selection, outcome: Outcome
 ) -> tuple[Meta, RngTrace | None]:
     rng, trace = meta.rng, None
-    if selection.rng is not None:
-        after = selection.rng.snapshot()
-        if after.draws != rng.draws:
-            trace = RngTrace(rng.state, after.state, after.draws - rng.draws)
-            rng = after
+    drawn = selection.rng
+    if drawn is not None and drawn.has_drawn_since(rng):
+        after = drawn.snapshot()
+        trace = RngTrace(rng.state, after.state, after.draws - rng.draws)
+        rng = after
     match = meta.match if outcome.match is None else outcome.match
     result = outcome.result if outcome.sets_result else meta.result
     return Meta(match, now, result, rng, meta.seed), trace

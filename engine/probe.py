@@ -34,37 +34,51 @@ def probe_states(
     *,
     now: int | float,
     seed: str,
-) -> Iterator[Diagnostic]:
-    """What is wrong with the setup and with each leaf, in the order of declaration."""
+) -> tuple[list[Diagnostic], Json]:
+    """What is wrong with the setup and with each leaf, in the order of declaration.
+
+    Also the frozen G that was set up; None if there is none.
+    """
     try:
         made = game.setup(SetupContext(match, now, seed))
     except Exception as error:
-        yield Diagnostic(
-            "state_derivation_failed",
-            "error",
-            f"Machine setup failed during validation: {error}",
-            "setup must work for every match that the game allows, from its context "
-            "alone.",
-        )
-        return
-    if not _is_json(made):
-        yield Diagnostic(
-            "invalid_setup_state",
-            "error",
-            "Machine setup returned non-serializable authoritative state.",
-            f"Authoritative game state must be replay-safe: {_REPLAY_SAFE}.",
-        )
-        return
-    G = freeze(made)
+        return [_setup_failed(error)], None
+    try:
+        G = freeze(made)
+    except InvalidJsonValueError:
+        return [_setup_not_json()], None
+    found: list[Diagnostic] = []
+    sources = {edge.source for edge in game.transitions}
     for name, node in topology.items():
         if node.is_leaf:
-            ctx = StateContext(
-                G, Position(name, node.path, 1), EMPTY_DERIVED, match, now
-            )
-            yield from _leaf_faults(game, node, ctx)
+            position = Position(name, node.path, 1)
+            ctx = StateContext(G, position, EMPTY_DERIVED, match, now)
+            moves_on = not sources.isdisjoint(node.path)
+            found.extend(_leaf_faults(game, node, ctx, moves_on=moves_on))
+    return found, G
 
 
-def _leaf_faults(game: Game, node: Node, ctx: StateContext) -> Iterator[Diagnostic]:
+def _setup_failed(error: Exception) -> Diagnostic:
+    return Diagnostic(
+        "state_derivation_failed",
+        "error",
+        f"Machine setup failed during validation: {error}",
+        "setup must work for every match that the game allows, from its context alone.",
+    )
+
+
+def _setup_not_json() -> Diagnostic:
+    return Diagnostic(
+        "invalid_setup_state",
+        "error",
+        "Machine setup returned non-serializable authoritative state.",
+        f"Authoritative game state must be replay-safe: {_REPLAY_SAFE}.",
+    )
+
+
+def _leaf_faults(
+    game: Game, node: Node, ctx: StateContext, *, moves_on: bool
+) -> Iterator[Diagnostic]:
     name = node.name
     if game.states[name].active_players is None:
         yield Diagnostic(
@@ -93,7 +107,6 @@ def _leaf_faults(game: Game, node: Node, ctx: StateContext) -> Iterator[Diagnost
             )
         )
     yield from found
-    moves_on = any(edge.source in node.path for edge in game.transitions)
     if name == game.initial and not active and moves_on:
         yield _idle_initial(node)
     if active and not moves_on:

@@ -27,7 +27,7 @@ _FNV_OFFSET = 2_166_136_261
 _FNV_PRIME = 16_777_619
 
 
-class RngState(msgspec.Struct, frozen=True):
+class RngState(msgspec.Struct, frozen=True, gc=False):
     """Where a generator stands. `state` is an unsigned 32-bit integer."""
 
     draws: int
@@ -124,6 +124,10 @@ class Rng(msgspec.Struct):
     def disadvantage(self) -> int:
         """The worse of two d20."""
         return min(self.d20(), self.d20())
+
+    def has_drawn_since(self, state: RngState) -> bool:
+        """Whether it took a float after it stood there."""
+        return self._draws != state.draws
 
     def snapshot(self) -> RngState:
         """Where the generator stands now."""

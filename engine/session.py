@@ -11,7 +11,7 @@ from typing import overload
 
 from .definition import Game
 from .digest import NO_DIGEST
-from .frozen import FDict, enclose
+from .frozen import FDict, enclose, freeze_parts
 from .jsonvalue import Json
 from .machine import Machine, compile_game
 from .record import Record, RecordKind, seal_record
@@ -68,7 +68,9 @@ class Session:
                 "event": event,
                 "payload": made.payload,
             }
-            self._write(RecordKind.ACTION, made.at, enclose(given), answer)
+            plain = type(player_id) is str and type(event) is str
+            sealed = freeze_parts(given) if plain else enclose(given)
+            self._write(RecordKind.ACTION, made.at, sealed, answer)
         return answer
 
     def fire_timeout(self, now: int | float) -> Batch | Refusal | None:
@@ -155,20 +157,21 @@ class Session:
     def _write(
         self, kind: RecordKind, time_ms: int | float, given: FDict, batch: Batch
     ) -> None:
+        records, after = self._records, batch.snapshot
         record = seal_record(
             self.digest,
-            index=len(self._records),
+            index=len(records),
             kind=kind,
             time_ms=time_ms,
-            revision_after=batch.snapshot.revision,
+            revision_after=after.revision,
             input=given,
             before=self._snapshot,
             batch=batch,
-            snapshot=batch.snapshot,
+            snapshot=after,
         )
-        self._records.append(record)
+        records.append(record)
         self._events += 1
-        self._snapshot = batch.snapshot
+        self._snapshot = after
 
 
 def create_session(

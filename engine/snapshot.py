@@ -2,6 +2,9 @@
 
 Snapshots are values: immutable, compared by what they hold, free to be shared between
 steps, views and threads. Two neighbours share every part that did not change.
+
+They hold only what was there before them, so that no circle leads through one, and the
+garbage collector need not look (`gc=False`): a node keeps very many of them.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ __all__ = [
 ]
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True, gc=False):
     """Where the match stands in the graph. `path` leads from the root to the leaf."""
 
     name: str
@@ -37,7 +40,7 @@ class Position(msgspec.Struct, frozen=True):
     """From 1."""
 
 
-class ControlMeta(msgspec.Struct, frozen=True):
+class ControlMeta(msgspec.Struct, frozen=True, gc=False):
     """What the current leaf says about itself."""
 
     deadline: int | float | None
@@ -48,7 +51,7 @@ class ControlMeta(msgspec.Struct, frozen=True):
     """States that a transition leads to from here, leaf before parents."""
 
 
-class Derived(msgspec.Struct, frozen=True):
+class Derived(msgspec.Struct, frozen=True, gc=False):
     """What follows from G and the position, recomputed at every step."""
 
     active_players: Sequence[str]
@@ -57,7 +60,7 @@ class Derived(msgspec.Struct, frozen=True):
     selectors: Mapping[str, Json]
 
 
-class Meta(msgspec.Struct, frozen=True):
+class Meta(msgspec.Struct, frozen=True, gc=False):
     """What a match carries beside its game state."""
 
     match: FDict
@@ -69,7 +72,7 @@ class Meta(msgspec.Struct, frozen=True):
     seed: str
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """A match at a revision."""
 
     G: Json

@@ -2,7 +2,7 @@
 
 Values throughout. Which candidates were asked, and what they said, is part of the
 record: it is what an inspector shows. What of it a seat may see is `redact.py`'s
-matter.
+matter. `gc=False` as for snapshots.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TIMEOUT_EVENT = "__timeout"
 StepKind: TypeAlias = Literal["action", "internal", "timeout"]
 
 
-class EventRecord(msgspec.Struct, frozen=True):
+class EventRecord(msgspec.Struct, frozen=True, gc=False):
     """The event as it came. `turn` is the turn in which it came."""
 
     action_id: str
@@ -47,7 +47,7 @@ class EventRecord(msgspec.Struct, frozen=True):
     type: Literal["event", "internal", "timeout"]
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """One transition that was asked, and its answer."""
 
     source: str
@@ -60,7 +60,7 @@ class Candidate(msgspec.Struct, frozen=True):
     details: Json = None
 
 
-class Evaluation(msgspec.Struct, frozen=True):
+class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """One node of the path that had candidates for the event."""
 
     event: str
@@ -71,14 +71,14 @@ class Evaluation(msgspec.Struct, frozen=True):
     candidates: tuple[Candidate, ...]
 
 
-class Enqueued(msgspec.Struct, frozen=True):
+class Enqueued(msgspec.Struct, frozen=True, gc=False):
     """An internal event that a resolver asked for."""
 
     kind: str
     payload: Json
 
 
-class RngTrace(msgspec.Struct, frozen=True):
+class RngTrace(msgspec.Struct, frozen=True, gc=False):
     """The generator's state before and after, and how many floats it gave."""
 
     before: int
@@ -86,7 +86,7 @@ class RngTrace(msgspec.Struct, frozen=True):
     draws: int
 
 
-class TransitionRecord(msgspec.Struct, frozen=True):
+class TransitionRecord(msgspec.Struct, frozen=True, gc=False):
     """The transition that was taken."""
 
     enqueued: tuple[Enqueued, ...]
@@ -106,7 +106,7 @@ class TransitionRecord(msgspec.Struct, frozen=True):
     turn: str
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, gc=False):
     """What one event caused."""
 
     kind: StepKind
@@ -115,7 +115,7 @@ class Step(msgspec.Struct, frozen=True):
     snapshot: Snapshot
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True, gc=False):
     """An action's or a timeout's step, and the internal steps after it."""
 
     steps: tuple[Step, ...]

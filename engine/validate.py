@@ -12,20 +12,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from .definition import Game, Transition
 from .diagnostic import Diagnostic, Report
 from .errors import DefinitionError
 from .frozen import FDict
+from .jsonvalue import Json
 from .match_input import normalize_match_input
 from .probe import probe_states
 from .profiles import hydrate_profiles
 from .suggestion import did_you_mean, listed
 from .topology import Node, build_topology
 
-__all__ = ["Diagnostic", "Report", "hostable", "validate"]
+__all__ = [
+    "Diagnostic",
+    "Report",
+    "Structure",
+    "examine_start",
+    "examine_structure",
+    "hostable",
+    "validate",
+]
 
 Topology = Mapping[str, Node]
 Family = tuple[str, str | None]
+
+
+class Structure(msgspec.Struct, frozen=True):
+    """What the definition alone tells, the same for all matches of a game."""
+
+    report: Report
+    topology: Topology | None
+    """None when the states form no tree."""
+    initial: Node | None
 
 
 def validate(
@@ -42,6 +62,15 @@ def validate(
     Raises:
         InvalidMatchError: The match itself is wrong.
     """
+    structure = examine_structure(game)
+    if match is None or structure.topology is None or structure.initial is None:
+        return structure.report
+    prepared = _prepared(game, match)
+    return examine_start(game, structure, prepared, now=now, seed=seed)[0]
+
+
+def examine_structure(game: Game) -> Structure:
+    """Report on everything that needs no match."""
     found = list(_initial_missing(game))
     topology: Topology | None = None
     try:
@@ -66,10 +95,23 @@ def validate(
     found.extend(_family_faults(game))
     if topology is not None and initial is not None:
         found.extend(_unreachable(game, topology, initial))
-        if match is not None:
-            prepared = _prepared(game, match)
-            found.extend(probe_states(game, topology, prepared, now=now, seed=seed))
-    return Report(tuple(found))
+    return Structure(Report(tuple(found)), topology, initial)
+
+
+def examine_start(
+    game: Game, structure: Structure, match: FDict, *, now: int | float, seed: str
+) -> tuple[Report, Json]:
+    """Report on a game at the start of a match; also give the G that it starts with.
+
+    G is None where nothing was set up: the states form no tree, or `setup` failed.
+    """
+    topology = structure.topology
+    if topology is None or structure.initial is None:
+        return structure.report, None
+    found, G = probe_states(game, topology, match, now=now, seed=seed)
+    if not found:
+        return structure.report, G
+    return Report((*structure.report.diagnostics, *found)), G
 
 
 def hostable(game: Game) -> Diagnostic | None:
