@@ -47,6 +47,7 @@ from .errors import RngError as RngError
 from .errors import SnapshotError as SnapshotError
 from .errors import TooDeepError as TooDeepError
 from .errors import ViewError as ViewError
+from .explain import explain as explain
 from .frozen import FDict as FDict
 from .frozen import FList as FList
 from .frozen import freeze as freeze

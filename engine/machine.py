@@ -32,7 +32,7 @@ from .errors import (
     SnapshotError,
     TooDeepError,
 )
-from .frozen import freeze
+from .frozen import FDict, freeze
 from .jsonvalue import Json
 from .limits import INTERNAL_EVENTS_MAX
 from .match_input import normalize_match_input
@@ -40,7 +40,7 @@ from .matching import Family, Question, Selection, select
 from .overflow import overflow
 from .payload import read_payload
 from .profiles import hydrate_profiles
-from .refusal import Refusal, fault_from, refuse
+from .refusal import Refusal, blame, fault_from, refuse
 from .rng import initial_rng
 from .snapshot import EMPTY_DERIVED, Meta, Position, Snapshot
 from .step import (
@@ -264,16 +264,10 @@ class Machine:
             return selection
         edge, outcome = selection.edge, NOTHING
         if selection.answer is not None:
-            try:
-                answer = read_answer(
-                    selection.answer, self.game.events, before.meta.match
-                )
-            except Exception as error:
-                fault = fault_from(error, event=event, label=edge.name)
-                return refuse("resolver_error", fault=fault)
-            if isinstance(answer, Refusal):
-                return answer
-            outcome = answer
+            read = self._read(selection, event, before.meta.match)
+            if isinstance(read, Refusal):
+                return read
+            outcome = read
         if selection.drafted is not None:
             close(selection.drafted)
         target = edge.target
@@ -316,6 +310,20 @@ class Machine:
             ),
             Snapshot(G, position, derived, meta, before.revision + 1),
         )
+
+    def _read(
+        self, selection: Selection, event: str, match: FDict
+    ) -> Outcome | Refusal:
+        """What the chosen resolver asks for; a refusal names it."""
+        name, resolve = selection.edge.name, selection.edge.resolve
+        try:
+            outcome = read_answer(selection.answer, self.game.events, match)
+        except Exception as error:
+            fault = fault_from(error, event=event, label=name, function=resolve)
+            return refuse("resolver_error", fault=fault)
+        if isinstance(outcome, Refusal):
+            return blame(outcome, event=event, label=name, function=resolve)
+        return outcome
 
 
 def compile_game(game: Game) -> Machine:

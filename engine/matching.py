@@ -118,7 +118,12 @@ def select(
                     if ctx.drafted is not None:
                         _settle_draft(ctx, answer, none_matches=none_matches)
                 except Exception as error:
-                    fault = fault_from(error, event=family.event, label=edge.name)
+                    fault = fault_from(
+                        error,
+                        event=family.event,
+                        label=edge.name,
+                        function=edge.resolve,
+                    )
                     return refuse("resolver_error", fault=fault)
                 if type(answer) is Rejected:
                     rejection = rejection or answer
@@ -133,7 +138,8 @@ def select(
             else:
                 chosen, chosen_answer, chosen_ctx = edge, answer, ctx
         if chosen is not None and rival is not None:
-            return _ambiguous(family, chosen, rival)
+            asked = _evaluation(family.event, family.node, None, tuple(candidates))
+            return _ambiguous(family, chosen, rival, (*evaluations, asked))
         evaluations = (*evaluations, _evaluated(family, candidates, chosen))
         if chosen is not None:
             if chosen_ctx is None:
@@ -141,8 +147,11 @@ def select(
             rng, drafted = chosen_ctx.rng, chosen_ctx.drafted
             return Selection(chosen, chosen_answer, rng, drafted, evaluations)
     if rejection is None:
-        return refuse("invalid_event")
-    return refuse("invalid_event", reason=rejection.reason, details=rejection.details)
+        return refuse("invalid_event", evaluations=evaluations)
+    reason, details = rejection.reason, rejection.details
+    return refuse(
+        "invalid_event", reason=reason, details=details, evaluations=evaluations
+    )
 
 
 def _context(question: Question) -> ResolverContext:
@@ -214,12 +223,15 @@ def _rejected(edge: Edge, rejection: Rejected) -> Candidate:
     )
 
 
-def _ambiguous(family: Family, first: Edge, second: Edge) -> Refusal:
+def _ambiguous(
+    family: Family, first: Edge, second: Edge, evaluations: tuple[Evaluation, ...]
+) -> Refusal:
     return refuse(
         "ambiguous_transition",
         f'more than one transition of "{family.node.name}" answers '
         f'"{family.event}": {first.name or first.matched.target}, '
         f"{second.name or second.matched.target}",
+        evaluations=evaluations,
     )
 
 

@@ -7,19 +7,22 @@ exception (`Fault`) is for the operator and never leaves for a seat.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from .author_trace import AuthorTrace, author_trace, definition_trace
 from .jsonvalue import Json
 
-__all__ = ["REFUSALS", "Fault", "Refusal", "fault_from", "refuse"]
+if TYPE_CHECKING:
+    from .step import Evaluation
+
+__all__ = ["REFUSALS", "Fault", "Refusal", "blame", "fault_from", "refuse"]
 
 # What is kept of an exception: enough to find the line, not what a payload made of it.
 _FAULT_MESSAGE_CHARS_MAX = 1_000
 _FAULT_TRACEBACK_CHARS_MAX = 8_000
-_FAULT_FRAMES = 20
 
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
@@ -44,14 +47,32 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An exception of the author's code, kept for the operator."""
+    """A failure of the author's code, kept for the operator."""
 
     event: str | None
     label: str | None
     """What raised: a resolver's description, `label of state x`, `view player`."""
     exception_type: str
+    """Or the code of a refusal, if nothing was raised."""
     message: str
     traceback: str
+    """Without the engine's own frames."""
+    where: str | None = None
+    """`file:line` of the author's code: the innermost of their lines that was running,
+    or where the resolver is defined whose answer was at fault."""
+    source: str | None = None
+    """The text of that line."""
+
+    def __str__(self) -> str:
+        """For a terminal: what failed, how, and where."""
+        on = "" if self.event is None else f" on {self.event}"
+        lines = [f"{self.label or 'the game'} failed{on}"]
+        lines.append(f"  {self.exception_type}: {self.message}")
+        if self.where is not None:
+            lines.append(f"  {self.where}")
+        if self.source is not None:
+            lines.append(f"    {self.source}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +80,8 @@ class Refusal:
     """Why an event changed nothing.
 
     `reason` and `details` are the game's own words, from `reject(...)`.
-    `fault` is not part of the value: never compared, never sent to players.
+    `fault` and `evaluations` are for the operator and for tools, and no part of the
+    value: never compared, never sent to players.
     """
 
     code: str
@@ -67,6 +89,8 @@ class Refusal:
     reason: str | None = None
     details: Json = None
     fault: Fault | None = field(default=None, compare=False, repr=False)
+    evaluations: tuple[Evaluation, ...] = field(default=(), compare=False, repr=False)
+    """Who was asked before it was refused, and what each answered."""
 
 
 def refuse(
@@ -76,26 +100,51 @@ def refuse(
     reason: str | None = None,
     details: Json = None,
     fault: Fault | None = None,
+    evaluations: tuple[Evaluation, ...] = (),
 ) -> Refusal:
     """Build a refusal; `code` must stand in the table."""
     sentence = REFUSALS[code]
-    return Refusal(code, message or sentence, reason, details, fault)
+    return Refusal(code, message or sentence, reason, details, fault, evaluations)
 
 
-def fault_from(error: Exception, *, event: str | None, label: str | None) -> Fault:
-    """Record an author's exception. Works for any exception, however hostile."""
+def blame(
+    refusal: Refusal, *, event: str, label: str | None, function: object
+) -> Refusal:
+    """The refusal of an answer, with the author's function that gave it."""
+    trace = definition_trace(function)
+    fault = Fault(
+        event, label, refusal.code, refusal.message, "", trace.where, trace.source
+    )
+    return replace(refusal, fault=fault)
+
+
+def fault_from(
+    error: Exception,
+    *,
+    event: str | None,
+    label: str | None,
+    function: object = None,
+) -> Fault:
+    """Record an author's exception. Works for any exception, however hostile.
+
+    `function` is the author's that was called, if its answer rather than itself may
+    have raised.
+    """
+    kind = type(error).__name__
     try:
         message = str(error)
     except Exception:
         message = "<the exception's own text failed>"
     try:
-        text = "".join(traceback.format_exception(error, limit=-_FAULT_FRAMES))
+        trace = author_trace(error, function)
     except Exception:
-        text = f"{type(error).__name__}: {message}"
+        trace = AuthorTrace(None, None, f"{kind}: {message}")
     return Fault(
         event,
         label,
-        type(error).__name__,
+        kind,
         message[:_FAULT_MESSAGE_CHARS_MAX],
-        text[-_FAULT_TRACEBACK_CHARS_MAX:],
+        trace.text[-_FAULT_TRACEBACK_CHARS_MAX:],
+        trace.where,
+        trace.source,
     )

@@ -37,6 +37,8 @@ class FaultLog:
             label=fault.label,
             seat=seat,
             error=f"{fault.exception_type}: {fault.message}",
+            where=fault.where,
+            source=fault.source,
             traceback=fault.traceback,
         )
 
