@@ -50,7 +50,7 @@ _ABSENT: Final = object()
 _FLAT_LIST: Final = LISTS[1]
 
 # Items up to which encoding a flat list costs less than finding what is new in it.
-_ONE_PART_MAX: Final = 32
+_ONE_PART_MAX: Final = 64
 
 # Names from which on passes of C find what is new faster than a loop.
 _WIDE: Final = 16
@@ -140,12 +140,13 @@ def _dict_changes(before: FDict, after: FDict) -> Json:
 
 
 def _list_changes(before: FList, after: FList) -> Json:
-    shared = min(len(before), len(after))
+    length = len(after)
+    shared = min(len(before), length)
     parts: list[tuple[int, Json]] = []
     for index in compress(range(shared), map(is_not, before, after)):
         part = changes(before[index], after[index])
         if part is not None:
             parts.append((index, part))
-    if not parts and len(before) == len(after):
+    if not parts and len(before) == length:
         return None
-    return (_IN_LIST, len(after), parts, after[shared:])
+    return (_IN_LIST, length, parts, after[shared:] if length > shared else ())

@@ -18,7 +18,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
 from .errors import FrozenError, InvalidJsonValueError, TooDeepError
 from .jsonvalue import Json, JsonProblem, checked_key, checked_scalar, path_text
@@ -43,8 +43,6 @@ __all__ = [
     "thaw",
     "too_deep",
 ]
-
-T = TypeVar("T")
 
 # Levels that the engine's own records put around a value that is at the limit itself.
 _ENCLOSING_LEVELS = 8
@@ -254,7 +252,9 @@ def freeze_dict(value: dict[Any, Any], room: int) -> FDict:
     changed: dict[str, Json] | None = None
     height = 0
     if len(value) >= _WIDE and _are_plain(value):
-        items, height = _worth_a_look(items, list(value), list(value.values()), room)
+        names, children = list(value), list(value.values())
+        places, height = _worth_a_look(children, room)
+        items = [(names[at], children[at]) for at in places]
     for key, child in items:
         if type(key) is not str:
             return freeze_dict(_with_plain_keys(value), room)
@@ -296,7 +296,8 @@ def freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
     changed: list[Json] | None = None
     height = 0
     if len(value) >= _WIDE:
-        items, height = _worth_a_look(items, range(len(value)), value, room)
+        places, height = _worth_a_look(value, room)
+        items = [(at, value[at]) for at in places]
     for index, child in items:
         if child is None:
             continue
@@ -327,32 +328,36 @@ def freeze_list(value: list[Any] | tuple[Any, ...], room: int) -> FList:
     return frozen
 
 
-def _worth_a_look(
-    items: Iterable[tuple[T, Any]],
-    places: Sequence[T],
-    children: Sequence[Any],
-    room: int,
-) -> tuple[Iterable[tuple[T, Any]], int]:
-    """Leave out the children that need no look; also return their greatest height.
+def _worth_a_look(children: Sequence[Any], room: int) -> tuple[Sequence[int], int]:
+    """Where the children are that need a look, and the height of the others.
 
     The usual wide container is an old one of which few children are new, or a row of
-    numbers or words; both are told in passes of C.
+    numbers or words; both are told in passes of C. Where something is wrong, all need
+    the look that tells where.
     """
-    types = list(map(type, children))
-    kinds = set(types)
-    known = kinds & HEIGHTS.keys()
-    unknown = kinds - known
-    height = max(map(HEIGHTS.__getitem__, known), default=0)
-    if height >= room or float in unknown:
-        return items, 0
-    found: list[int] = []
-    for kind in unknown:
-        if kind is int or kind is str:
+    kinds = set(map(type, children))
+    height = 0
+    new: list[type] = []
+    for kind in kinds:
+        known = HEIGHTS.get(kind)
+        if known is not None:
+            if known > height:
+                height = known
+                if height >= room:
+                    return range(len(children)), 0
+        elif kind is int or kind is str:
             if not _are_sound(kind, children, alone=len(kinds) == 1):
-                return items, 0
+                return range(len(children)), 0
+        elif kind is float:
+            return range(len(children)), 0
         else:
-            found += _places_of(kind, types)
-    return [(places[at], children[at]) for at in sorted(found)], height
+            new.append(kind)
+    if not new:
+        return (), height
+    types = list(map(type, children))
+    if len(new) == 1:
+        return list(_places_of(new[0], types)), height
+    return sorted(at for kind in new for at in _places_of(kind, types)), height
 
 
 def _are_sound(kind: type, children: Sequence[Any], *, alone: bool) -> bool:
