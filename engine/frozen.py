@@ -13,6 +13,9 @@ Rules:
   `FDict` and of `FList` for each. So the types of the children alone, which C can
   collect, tell that a child is frozen and how deep it is; no child is looked into.
 - Only this module makes frozen containers; calling the classes raises.
+
+What Python cannot prevent: `dict.__setitem__(g, ...)`, and C functions that write into
+any list (`heapq`), go behind the methods. `testing.check_game` finds games that do so.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Random matches are played, and looked at closely:
 - what is refused changes nothing: strangers, players whose turn it is not, unknown
   events, payloads that are junk;
 - the same seed gives the same match, and its log replays to the same digests;
+- nothing changes a G in place, behind the methods that refuse to;
 - the invariants that its author gives hold in every state.
 """
 
@@ -25,6 +26,7 @@ from ..snapshot import Snapshot
 from ..validate import hostable, validate
 from .invariant import Invariant
 from .playout import playout_seats, random_playout
+from .soundness import Seals
 from .states import match_states
 from .transcript import transcript
 
@@ -77,9 +79,12 @@ def _faults(
         yield "the same seed gave two different matches"
     if replay(game, finished.log).digest != finished.digest:
         yield "its log replays to another digest"
+    seals = Seals()
     for _, session in match_states(finished):
         for fault in _state_faults(session):
             yield f"{fault}\n{transcript(session)}"
+        seals.add(session.snapshot)
+    yield from seals.faults()
 
 
 def _state_faults(session: Session) -> Iterator[str]:
