@@ -85,6 +85,11 @@ _must(
     "one late heartbeat is not a death",
 )
 _must(
+    (SUPERVISOR.match.resolver_timeouts_max + 1) * SUPERVISOR.resolver_budget_s
+    < LINK.silence_s,
+    "a node is not taken for dead while a match overruns its budgets",
+)
+_must(
     not LINK.faults() and not SUPERVISOR.validate(),
     "the defaults have no faults",
 )

@@ -14,6 +14,7 @@ import msgspec
 from .context import StateContext
 from .definition import Game
 from .frozen import EMPTY_DICT, EMPTY_LIST, FDict, FList, freeze
+from .interruption import Interruption
 from .jsonvalue import Json
 from .snapshot import EMPTY_DERIVED, ControlMeta, Derived, Position
 
@@ -98,6 +99,9 @@ class Derivation(msgspec.Struct, frozen=True):
                 meta = ControlMeta(deadline, label, metadata, self.pending_targets)
         except Exception as error:
             raise DerivationFailed(f"{what} of state {self.leaf}", error) from error
+        except Interruption as stop:
+            stop.label = stop.label or f"{what} of state {self.leaf}"
+            raise
         return Derived(active, control, meta, selected)
 
     def _active(self, value: Json) -> FList:

@@ -30,7 +30,8 @@ SAFE_INT_MAX = 2**53 - 1
 # Bytes of an encoded payload: what one player may make every replica store.
 PAYLOAD_BYTES_MAX = 64 * 1024
 
-# Bytes of an encoded G: the first asks for attention, the second is refused.
+# Bytes of an encoded state, which is G, the result and the match's input: the first
+# asks for attention, the second is refused.
 G_BYTES_MAX = 1024 * 1024
 G_BYTES_HARD_MAX = 4 * 1024 * 1024
 

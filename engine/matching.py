@@ -22,6 +22,7 @@ from .draft import answer_of, close, require_returned
 from .drafting import Drafted
 from .frozen import freeze
 from .game import Rejected, Resolver, Transition
+from .interruption import Interruption
 from .jsonvalue import Json
 from .refusal import Refusal, fault_from, refuse
 from .rng import Rng
@@ -125,6 +126,10 @@ def select(
                         function=edge.resolve,
                     )
                     return refuse("resolver_error", fault=fault)
+                except Interruption as stop:
+                    stop.event = stop.event or family.event
+                    stop.label = stop.label or edge.name
+                    raise
                 if type(answer) is Rejected:
                     rejection = rejection or answer
                     candidates.append(_rejected(edge, answer))

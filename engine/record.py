@@ -26,9 +26,11 @@ from .step import Batch
 __all__ = [
     "Record",
     "RecordKind",
+    "covers_all",
     "record_from_json",
     "record_to_json",
     "seal_record",
+    "seal_sized",
 ]
 
 
@@ -63,7 +65,7 @@ class RecordKind(StrEnum):
     """The result reached its sink."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One entry of a log."""
 
     index: int
@@ -89,23 +91,58 @@ def seal_record(
     batch: Batch | None,
     snapshot: Snapshot,
 ) -> Record:
-    """Make the record that follows the digest `prev`.
+    """Make the record that follows the digest `prev`; see `seal_sized`."""
+    return seal_sized(
+        prev,
+        index=index,
+        kind=kind,
+        time_ms=time_ms,
+        revision_after=revision_after,
+        input=input,
+        before=before,
+        batch=batch,
+        snapshot=snapshot,
+    )[0]
+
+
+def seal_sized(
+    prev: bytes,
+    *,
+    index: int,
+    kind: RecordKind,
+    time_ms: int | float,
+    revision_after: int,
+    input: FDict,
+    before: Snapshot | None,
+    batch: Batch | None,
+    snapshot: Snapshot,
+) -> tuple[Record, int]:
+    """Make the record that follows the digest `prev`, and say how much it covers.
+
+    That is the bytes of its input and of all that its steps changed, packed; if the
+    record `covers_all`, of the whole state as well.
 
     `before` is the snapshot the record found (None for the first), `batch` the steps it
     caused (None when there are none), `snapshot` what it left.
     """
-    if batch is None:
-        left: tuple[Snapshot, ...] = () if snapshot is before else (snapshot,)
-    else:
-        left = tuple(step.snapshot for step in batch.steps)
     covered: list[Json] = [index, str.__str__(kind), time_ms, revision_after, input]
-    for after in left:
-        covered.append(_trail(before, after))
-        before = after
-    if index % FULL_DIGEST_EVERY == 0:
+    if batch is not None:
+        for step in batch.steps:
+            covered.append(_trail(before, step.snapshot))
+            before = step.snapshot
+    elif snapshot is not before:
+        covered.append(_trail(before, snapshot))
+    if covers_all(index):
         covered.append(whole_state(snapshot))
-    digest = blake2b(prev + canonical_bytes(covered), digest_size=DIGEST_BYTES)
-    return Record(index, kind, time_ms, revision_after, input, prev, digest.digest())
+    packed = canonical_bytes(covered)
+    digest = blake2b(prev + packed, digest_size=DIGEST_BYTES).digest()
+    record = Record(index, kind, time_ms, revision_after, input, prev, digest)
+    return record, len(packed)
+
+
+def covers_all(index: int) -> bool:
+    """Whether the digest of a match's record of that index covers the whole state."""
+    return index % FULL_DIGEST_EVERY == 0
 
 
 def _trail(before: Snapshot | None, after: Snapshot) -> tuple[Json, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from .definition import Game
 from .errors import ViewError
 from .frozen import freeze
+from .interruption import Interruption
 from .jsonvalue import Json
 from .refusal import REFUSALS, fault_from
 from .step import Evaluation, EventRecord, Step, TransitionRecord
@@ -35,6 +36,10 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
         except Exception as error:
             fault = fault_from(error, event=step.event.event, label="redact")
             raise ViewError(REFUSALS["view_error"], fault) from error
+        except Interruption as stop:
+            stop.event = stop.event or step.event.event
+            stop.label = stop.label or "redact"
+            raise
     snapshot = step.snapshot
     return {
         "kind": step.kind,

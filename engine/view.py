@@ -13,6 +13,7 @@ from .context import StateContext
 from .definition import Game
 from .errors import ViewError
 from .frozen import freeze
+from .interruption import Interruption
 from .jsonvalue import Json
 from .refusal import REFUSALS, fault_from
 from .snapshot import Snapshot
@@ -86,3 +87,6 @@ def _guarded(what: str, draw: Callable[[], T]) -> T:
     except Exception as error:
         fault = fault_from(error, event=None, label=what)
         raise ViewError(REFUSALS["view_error"], fault) from error
+    except Interruption as stop:
+        stop.label = stop.label or what
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 import structlog
 
@@ -9,8 +11,10 @@ from ..engine.errors import DefinitionError, InvalidGameError, InvalidMatchError
 from ..engine.jsonvalue import Json
 from ..engine.refusal import Refusal
 from ..engine.validate import hostable
+from ..runtime.budget import NO_GUARD, BudgetExceeded, Guard
 from ..runtime.codec import unpack
-from ..runtime.errors import CodecError
+from ..runtime.errors import CodecError, StateTooLarge
+from ..runtime.fault_log import FaultLog
 from ..runtime.frame import CreateMatch, Refused
 from ..runtime.games import GameRegistry, UnknownGame
 from ..runtime.match import create_match, refusal
@@ -68,6 +72,7 @@ def start_match(
     epoch: int,
     seed: str,
     now_ms: int,
+    guard: Guard = NO_GUARD,
 ) -> Change | Refused:
     """Start the match. Whatever the author's code does, this returns."""
     try:
@@ -77,7 +82,8 @@ def start_match(
             hint = f" {problem.hint}" if problem.hint else ""
             text = f"{problem.message}{hint}"
             return refused(frame.request, "not_hostable", text)
-        return create_match(
+        create = partial(
+            create_match,
             machine,
             match=creation.match,
             epoch=epoch,
@@ -86,6 +92,12 @@ def start_match(
             seed=seed,
             now_ms=now_ms,
         )
+        return guard.run(creation.match, create)
+    except BudgetExceeded as stop:
+        FaultLog(creation.match).overran(stop)
+        return refused(frame.request, "resolver_timeout")
+    except StateTooLarge as error:
+        return refused(frame.request, error.code, str(error))
     except UnknownGame as error:
         return refused(frame.request, "unknown_game", str(error))
     except InvalidGameError as error:

@@ -18,6 +18,7 @@ from typing import Any
 import anyio
 
 from ..config import Config
+from ..runtime.budget import NO_GUARD, Guard
 from ..runtime.control_plane import ClusterRecord, NodeRecord
 from ..runtime.coordinator import Coordinator
 from ..runtime.errors import CoordinatorError
@@ -36,6 +37,7 @@ from .sqlite import SqliteCoordinator
 from .supervisor import Supervisor
 from .switchboard import Switchboard
 from .telemetry import get_logger
+from .watchdog import open_watchdog
 
 __all__ = ["Node", "run_node"]
 
@@ -71,7 +73,8 @@ async def run_node(config: Config) -> None:
                 identity, config.node.listen, Credential(home.secret()), config.link
             )
         )
-        node = Node(config, home, games, endpoint, coordinator)
+        guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
+        node = Node(config, home, games, endpoint, coordinator, guard)
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
@@ -91,6 +94,7 @@ class Node:
         games: Games,
         endpoint: Endpoint,
         coordinator: Coordinator,
+        guard: Guard = NO_GUARD,
     ) -> None:
         self._home = home
         self._endpoint = endpoint
@@ -101,8 +105,13 @@ class Node:
         name = config.node.id
         self._router = Router(name, config.cluster.shards)
         self._outlet = NodeOutlet(endpoint)
+        self._guard = guard
         self.supervisor = Supervisor(
-            games, self._outlet, config.supervisor, shards=config.cluster.shards
+            games,
+            self._outlet,
+            config.supervisor,
+            shards=config.cluster.shards,
+            guard=guard,
         )
         self._switchboard = Switchboard(
             endpoint, self._outlet, self._router, self.supervisor
@@ -234,6 +243,7 @@ class Node:
                 "switchboard": asdict(self._switchboard.statistics()),
                 "outlet": asdict(self._outlet.statistics()),
                 "keeper": asdict(self._keeper.statistics()),
+                "guard": asdict(self._guard.statistics()),
             },
         }
 

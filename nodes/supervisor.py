@@ -23,11 +23,12 @@ from anyio.abc import TaskGroup
 
 from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequest
+from ..runtime.budget import NO_GUARD, Guard, OverrunTally
 from ..runtime.clock import Clock, SystemClock
 from ..runtime.command import FireDeadline
 from ..runtime.committer import Committer, LocalCommitter
 from ..runtime.deadline import DueDeadline
-from ..runtime.errors import MailboxFull
+from ..runtime.errors import MailboxFull, MatchRunaway
 from ..runtime.frame import (
     Created,
     CreateMatch,
@@ -97,6 +98,7 @@ class Supervisor:
         *,
         shards: int,
         committer: Committer | None = None,
+        guard: Guard = NO_GUARD,
     ) -> None:
         self._games = games
         self._outlet = outlet
@@ -112,7 +114,9 @@ class Supervisor:
             clock=self._clock,
             draw_token=lambda: random_bytes(16).hex(),
             options=self._options.match,
+            guard=guard,
         )
+        self._overruns: dict[str, OverrunTally] = {}  # by game, while matches are made
         self._epochs: dict[int, int] = {}
         self._actors: dict[str, MatchActor] = {}
         self._of_shard: defaultdict[int, set[str]] = defaultdict(set)
@@ -242,7 +246,7 @@ class Supervisor:
         self, actor: MatchActor, route: Route, asked: Asked, size: int
     ) -> MatchActor | None:
         if actor.status is ActorState.QUARANTINED:
-            self._refuse(route, asked.request, "internal_error")
+            self._refuse(route, asked.request, actor.quarantine_code)
             return None
         if actor.status is ActorState.STOPPED:
             self._refuse(route, asked.request, "retry")
@@ -317,6 +321,10 @@ class Supervisor:
         if not self._make_room():
             self._refuse(route, frame.request, "node_full")
             return None
+        overruns = self._overruns.get(frame.game)
+        if overruns is not None and overruns.is_full(self._clock.monotonic_s()):
+            self._refuse(route, frame.request, "resolver_timeout")
+            return None
         change = start_match(
             self._games,
             frame,
@@ -324,8 +332,11 @@ class Supervisor:
             epoch=epoch,
             seed=self._random_bytes(16).hex(),
             now_ms=self._clock.now_ms(),
+            guard=self._context.guard,
         )
         if isinstance(change, Refused):
+            if change.code == "resolver_timeout":
+                self._note_overrun(frame.game)
             self._outlet.deliver(route, change)
             return None
         actor = MatchActor(change, self._context)
@@ -334,6 +345,14 @@ class Supervisor:
         self._counts["created"] += 1
         self._tasks.start_soon(self._host, actor, name=f"match {actor.match}")
         return actor
+
+    def _note_overrun(self, game: str) -> None:
+        """A game's code took too long over a new match; after a few, none is tried."""
+        match = self._options.match
+        overruns = self._overruns.setdefault(
+            game, OverrunTally(match.resolver_timeouts_max, match.resolver_timeouts_s)
+        )
+        overruns.add(self._clock.monotonic_s())
 
     def _make_room(self) -> bool:
         """Whether one more match fits, if need be in place of an ended one."""
@@ -349,8 +368,8 @@ class Supervisor:
         """The task of one match: nothing that it raises gets any further."""
         try:
             await actor.run()
-        except (Exception, SystemExit):  # a game may call sys.exit()
-            self._failed(actor)
+        except (Exception, SystemExit) as error:  # a game may call sys.exit()
+            self._failed(actor, error)
         self._after_work(actor)
 
     def _wake(self, actor: MatchActor) -> None:
@@ -360,16 +379,20 @@ class Supervisor:
             return
         try:
             actor.work()
-        except (Exception, SystemExit):
-            self._failed(actor)
+        except (Exception, SystemExit) as error:
+            self._failed(actor, error)
 
-    def _failed(self, actor: MatchActor) -> None:
-        """Called while the exception is handled: the log line carries it."""
+    def _failed(self, actor: MatchActor, error: BaseException) -> None:
+        """Set the match apart: our own code failed, or its game runs away."""
         self._counts["failed"] += 1
-        _log.exception("match_quarantined", match=actor.match, code="internal_error")
+        runaway = isinstance(error, MatchRunaway)
+        code = MatchRunaway.code if runaway else "internal_error"
+        _log.error(
+            "match_quarantined", match=actor.match, code=code, exc_info=not runaway
+        )
         self._ended.forget(actor.match)
         try:
-            actor.quarantine()
+            actor.quarantine(StopReason.RUNAWAY if runaway else StopReason.FAILED, code)
         except Exception:
             # Nobody can be told any more; the other matches must not notice.
             _log.exception("quarantine_failed", match=actor.match)

@@ -65,12 +65,20 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "session_left_to_expire": "A lease could not be given back and will run out.",
         # matches
         "create_failed": "A game's own code raised while a match was made.",
-        "match_quarantined": "A match failed in our own code; it is set apart.",
+        "match_quarantined": "A match is set apart: our own code failed in it, or its "
+        "game held the loop too often.",
         "quarantine_failed": "Not even the players of a match set apart could be told.",
         "request_failed": "A request failed in our own code; it was refused.",
         "match_dropped": "An ended match was put away by the retention rule.",
         "tombstone_forgotten": "The creation key of a match long gone is forgotten.",
         "game_failed": "A game's own code raised; the traceback is its author's.",
+        "budget_exceeded": "A game's own code held the loop and was interrupted.",
+        "loop_held": "A game's own code held the loop; nothing here can interrupt it.",
+        "loop_stuck": "A game's own code holds the loop whatever interrupts it: the "
+        "node serves nobody.",
+        "watchdog_cannot_interrupt": "Code that holds the loop is reported, not "
+        "stopped; the reason says why.",
+        "state_large": "A match's state is larger than is good for it.",
         "stuck_deadline": "A step left a deadline already past: it does not fire.",
         "timeout_not_fired": "A deadline's transition failed: nothing changed.",
     }

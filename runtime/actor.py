@@ -14,9 +14,12 @@ from collections.abc import Iterable, Sequence
 
 import anyio
 
+from ..engine.limits import G_BYTES_MAX
 from . import command
 from .actor_context import ActorContext, CreateAgain, Message
-from .command import Denied, FireDeadline, NotFired, SeatHeld
+from .budget import BudgetExceeded, OverrunTally
+from .command import Act, Denied, FireDeadline, NotFired, SeatHeld
+from .errors import MatchRunaway
 from .fault_log import FaultLog
 from .frame import Dispatch, FetchLog, Refused, Response, Sync, TakeSeat
 from .holders import SeatHolders
@@ -24,7 +27,7 @@ from .ledger import Ledger
 from .lifecycle import ActorState, StopReason
 from .log_page import fetch_log
 from .mailbox import Mailbox
-from .match import decide
+from .match import decide, refusal
 from .match_change import Change
 from .match_state import MatchState
 from .route import Route
@@ -45,10 +48,15 @@ class MatchActor:
         self.epoch = created.state.epoch
         self.status = ActorState.RUNNING
         self.stop_reason: StopReason | None = None
+        self.quarantine_code = ""
+        """What a match that is set apart answers."""
+        options = context.options
         self.mailbox: Mailbox[Message] = Mailbox(
-            context.options.mailbox_messages_max, context.options.mailbox_bytes_max
+            options.mailbox_messages_max, options.mailbox_bytes_max
         )
-        self.subscribers = Subscribers(self.epoch, context.options)
+        self.subscribers = Subscribers(
+            self.epoch, options, context.guard, self._on_overrun
+        )
         self.ledger = Ledger(
             created,
             committer=context.committer,
@@ -58,6 +66,11 @@ class MatchActor:
         )
         self._context = context
         self._faults = FaultLog(self.match)
+        self._overruns = OverrunTally(
+            options.resolver_timeouts_max, options.resolver_timeouts_s
+        )
+        self._runs_away = False
+        self._is_large = False
         self._holders = SeatHolders()
         self._batch: list[Message] = []  # the next one is last
         self._armed_revision = -1
@@ -86,19 +99,26 @@ class MatchActor:
             self._sleep.set()
 
     def work(self) -> None:
-        """Run all that waits, and hand over what it caused."""
+        """Run all that waits, and hand over what it caused.
+
+        Raises:
+            MatchRunaway: The game held the loop too often. Whatever was judged before
+                is handed over and answered; the match is to be quarantined.
+        """
         if self.status not in _ALIVE:
             return
         self._working = True
         # With too much waiting for commits the mailbox is left to fill: `busy`.
         if self.ledger.waiting < self._context.options.uncommitted_max:
             self._batch = self.mailbox.drain()[::-1]
-        while self._batch:
+        while self._batch and not self._runs_away:
             self._on_message(self._batch[-1])
             self._batch.pop()
         self.ledger.hand_over()
         self._working = False
         self._settle()
+        if self._runs_away:
+            raise MatchRunaway("the game held the loop too often")
 
     def stop(self, reason: StopReason, code: str) -> None:
         """End; answer with `code` what waits to be run, with `retry` what has run."""
@@ -111,14 +131,17 @@ class MatchActor:
         self._refuse_messages(code)
         self.wake()
 
-    def quarantine(self) -> None:
-        """The actor's own code failed: keep what is committed, do no more."""
+    def quarantine(
+        self, reason: StopReason = StopReason.FAILED, code: str = "internal_error"
+    ) -> None:
+        """The match cannot go on: keep what is committed, answer `code`, do no more."""
         self.status = ActorState.QUARANTINED
+        self.quarantine_code = code
         self._working = False
-        self._end(StopReason.FAILED)
-        self.ledger.withdraw("internal_error")
-        self._refuse(self.subscribers.remove_all(), "internal_error")
-        self._refuse_messages("internal_error")
+        self._end(reason)
+        self.ledger.withdraw(code)
+        self._refuse(self.subscribers.remove_all(), code)
+        self._refuse_messages(code)
 
     def _end(self, reason: StopReason) -> None:
         self.stop_reason = reason
@@ -153,10 +176,41 @@ class MatchActor:
             self.subscribers.remove(route, asked.seat)
 
     def _judge(self, asked: command.Command) -> command.Answer:
-        decision = decide(self.ledger.state, asked, self._context.clock.now_ms())
+        state, now_ms = self.ledger.state, self._context.clock.now_ms()
+        try:
+            decision = self._context.guard.run(self.match, decide, state, asked, now_ms)
+        except BudgetExceeded as stop:
+            self._note_overrun(stop, asked.event if isinstance(asked, Act) else None)
+            why = refusal("resolver_timeout")
+            if isinstance(asked, FireDeadline):
+                return NotFired(why)
+            return Denied(why, state.revision)
         if decision.change is not None:
             self.ledger.append(decision.change)
+            self._watch_size(decision.change.state)
         return decision.answer
+
+    def _note_overrun(
+        self, stop: BudgetExceeded, event: str | None = None, seat: str | None = None
+    ) -> None:
+        self._faults.overran(stop, event=event, seat=seat)
+        now_s = self._context.clock.monotonic_s()
+        if self._overruns.add(now_s, stop.strikes):
+            self._runs_away = True
+
+    def _on_overrun(self, seat: str, stop: BudgetExceeded) -> bool:
+        """A view took too long: is that enough?"""
+        self._note_overrun(stop, seat=seat)
+        if self._runs_away and not self._working:
+            self.wake()  # to end: this may be the committer's call
+        return self._runs_away
+
+    def _watch_size(self, state: MatchState) -> None:
+        """Say once that the state is large, and once more if it was small since."""
+        large = state.bytes_known > G_BYTES_MAX
+        if large and not self._is_large:
+            self._faults.state_large(state.bytes_known, state.revision)
+        self._is_large = large
 
     def _on_dispatch(self, route: Route, asked: Dispatch) -> None:
         state, seat = self.ledger.state, asked.seat

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from .budget import NO_GUARD, Guard
 from .clock import Clock
 from .command import FireDeadline
 from .committer import Committer
@@ -48,3 +49,4 @@ class ActorContext:
     clock: Clock
     draw_token: Callable[[], str]
     options: MatchOptions
+    guard: Guard = NO_GUARD

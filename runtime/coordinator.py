@@ -168,8 +168,7 @@ def check_writes(writes: Sequence[Write]) -> None:
     """
     if not 1 <= len(writes) <= WRITES_MAX:
         raise ValueError(
-            f"a transaction holds 1 to {WRITES_MAX} writes, not {len(writes)}:"
-            " split it"
+            f"a transaction holds 1 to {WRITES_MAX} writes, not {len(writes)}: split it"
         )
     keys = [write.key for write in writes]
     if len(set(keys)) != len(keys):

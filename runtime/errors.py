@@ -11,6 +11,8 @@ RuntimeFault
 │   ├── NotSerializable    non_serializable_args: not JSON
 │   └── FrameMalformed     malformed_frame: bytes that are no frame of ours
 ├── MailboxFull            busy: a match has too much waiting
+├── MatchRunaway           quarantined: a match's game held the loop too often
+├── StateTooLarge          too_large: a match's first state is beyond the limit
 └── CoordinatorError
     ├── CoordinatorUnavailable
     ├── WatchCompacted     the watch began before the oldest kept revision
@@ -39,9 +41,11 @@ __all__ = [
     "LinkRefused",
     "LinkUnavailable",
     "MailboxFull",
+    "MatchRunaway",
     "NodeIdInUse",
     "NotSerializable",
     "RuntimeFault",
+    "StateTooLarge",
     "WatchCompacted",
 ]
 
@@ -110,6 +114,18 @@ class MailboxFull(RuntimeFault):
     """The match has too much waiting."""
 
     code = "busy"
+
+
+class MatchRunaway(RuntimeFault):
+    """The match's game held the loop too often."""
+
+    code = "quarantined"
+
+
+class StateTooLarge(RuntimeFault):
+    """A match would begin with a state beyond the limit."""
+
+    code = "too_large"
 
 
 class CoordinatorError(RuntimeFault):

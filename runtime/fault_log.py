@@ -9,6 +9,7 @@ from __future__ import annotations
 import structlog
 
 from ..engine.refusal import Fault, Refusal
+from .budget import BudgetExceeded
 
 __all__ = ["FAULTS_LOGGED_MAX", "FaultLog"]
 
@@ -42,6 +43,19 @@ class FaultLog:
             traceback=fault.traceback,
         )
 
+    def overran(
+        self, stop: BudgetExceeded, *, event: str | None = None, seat: str | None = None
+    ) -> None:
+        """The game's own code held the loop and was interrupted."""
+        self._write(
+            "budget_exceeded",
+            game_event=stop.event or event,
+            label=stop.label,
+            seat=seat,
+            error=str(stop),
+            traceback="\n".join(map(str, stop.stack)),
+        )
+
     def timeout_not_fired(self, revision: int, refusal: Refusal) -> None:
         """A deadline came and nothing could be done; it is not armed again."""
         fault = refusal.fault
@@ -56,6 +70,12 @@ class FaultLog:
     def stuck_deadline(self, revision: int) -> None:
         """A step left a deadline that had passed already; it does not fire."""
         self._write("stuck_deadline", revision=revision)
+
+    def state_large(self, size: int, revision: int) -> None:
+        """The state has grown beyond what is good for it; it may be refused soon."""
+        self._log.warning(
+            "state_large", match=self._match, bytes=size, revision=revision
+        )
 
     def _write(self, event: str, **fields: object) -> None:
         self.count += 1

@@ -18,7 +18,7 @@ class ActorState(Enum):
     RESIDENT = "resident"
     """No task; its state is in memory and answers what may still be asked."""
     QUARANTINED = "quarantined"
-    """It failed. Its records are kept; it answers `internal_error`."""
+    """It failed. Its records are kept; all that it answers is why."""
     STOPPED = "stopped"
     """It is gone from this node and answers nothing."""
 
@@ -34,5 +34,7 @@ class StopReason(Enum):
     """What it had not committed was abandoned: another node owns the match."""
     FAILED = "failed"
     """An exception came out of the actor's own code."""
+    RUNAWAY = "runaway"
+    """Its game held the loop again and again."""
     STOPPING = "stopping"
     """The node is stopping."""

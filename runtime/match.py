@@ -30,7 +30,7 @@ from ..engine.errors import (
 )
 from ..engine.frozen import freeze
 from ..engine.jsonvalue import Json
-from ..engine.limits import SAFE_INT_MAX
+from ..engine.limits import G_BYTES_HARD_MAX, SAFE_INT_MAX
 from ..engine.machine import Machine
 from ..engine.record import Record, RecordKind
 from ..engine.refusal import REFUSALS, Refusal
@@ -46,6 +46,7 @@ from .command import (
     TakeSeat,
 )
 from .dedupe import KeyVerdict, KeyWindow, RememberedKey
+from .errors import StateTooLarge
 from .match_change import (
     Change,
     apply_action,
@@ -112,6 +113,7 @@ def create_match(
     Raises:
         InvalidGameError: The game does not pass validation.
         InvalidMatchError: The match input does not fit the game.
+        StateTooLarge: The state that it begins with is beyond the hard limit.
     """
     given = {
         "game": machine.game.name,
@@ -122,7 +124,10 @@ def create_match(
         "epoch": epoch,
         "creation": creation,
     }
-    return apply_create(machine, given, now_ms)
+    change = apply_create(machine, given, now_ms)
+    if problem := _size_problem(change):
+        raise StateTooLarge(problem)
+    return change
 
 
 def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
@@ -211,6 +216,8 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     outcome = apply_action(state, given, content, time_ms)
     if isinstance(outcome, Refusal):
         return Decision(state, Denied(outcome, state.revision))
+    if problem := _size_problem(outcome):
+        return _deny(state, "too_large", problem)
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
 
@@ -278,8 +285,17 @@ def _decide_timeout(state: MatchState, fire: FireDeadline) -> Decision:
         return Decision(state, NotFired(refusal("invalid_event", unanswered)))
     if isinstance(outcome, Refusal):
         return Decision(state, NotFired(outcome))
+    if problem := _size_problem(outcome):
+        return Decision(state, NotFired(refusal("too_large", problem)))
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
+
+
+def _size_problem(change: Change) -> str:
+    size = change.state.bytes_known
+    if size <= G_BYTES_HARD_MAX:
+        return ""
+    return f"the state would be {size:,} bytes; the limit is {G_BYTES_HARD_MAX:,}"
 
 
 def _deny(state: MatchState, code: str, message: str = "") -> Decision:

@@ -17,12 +17,12 @@ from ..engine.digest import NO_DIGEST, canonical_bytes
 from ..engine.frozen import enclose
 from ..engine.jsonvalue import Json
 from ..engine.machine import Machine
-from ..engine.record import Record, RecordKind, seal_record
+from ..engine.record import Record, RecordKind, covers_all, seal_sized
 from ..engine.refusal import Refusal
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
 from .dedupe import RememberedKey
-from .match_state import MatchState, SeatState, armed_deadline, progress
+from .match_state import MatchState, SeatState, armed_deadline, measure, progress
 
 __all__ = [
     "Change",
@@ -56,7 +56,7 @@ def apply_create(machine: Machine, given: Mapping[str, Json], time_ms: int) -> C
         InvalidMatchError: The match input does not fit the game.
     """
     snapshot = machine.start(given["match"], given["seed"], time_ms)
-    record = seal_record(
+    record, packed = seal_sized(
         NO_DIGEST,
         index=0,
         kind=RecordKind.CREATE,
@@ -68,6 +68,7 @@ def apply_create(machine: Machine, given: Mapping[str, Json], time_ms: int) -> C
         snapshot=snapshot,
     )
     armed_ms, stuck = armed_deadline(snapshot, time_ms, None)
+    at_most, unmeasured = measure(None, snapshot, packed, whole=True)
     state = MatchState(
         machine=machine,
         match=given["id"],
@@ -81,6 +82,8 @@ def apply_create(machine: Machine, given: Mapping[str, Json], time_ms: int) -> C
         position_revision=snapshot.revision,
         armed_ms=armed_ms,
         stuck=stuck,
+        bytes_at_most=at_most,
+        bytes_unmeasured=unmeasured,
     )
     return Change(state, record)
 
@@ -121,7 +124,9 @@ def apply_action(
     )
     if isinstance(batch, Refusal):
         return batch
-    record = _seal(state, RecordKind.ACTION, given, time_ms, batch.snapshot, batch)
+    record, packed = _seal(
+        state, RecordKind.ACTION, given, time_ms, batch.snapshot, batch
+    )
     key = RememberedKey(
         given["session"],
         given["action"],
@@ -132,7 +137,13 @@ def apply_action(
     seat = state.seats[name]
     own = SeatState(seat.token_hash, seat.window.remember(key), state.revision + 1)
     after = _advance(
-        state, record, batch, {name: own}, time_ms=time_ms, waiting_ms=state.armed_ms
+        state,
+        record,
+        batch,
+        {name: own},
+        time_ms=time_ms,
+        waiting_ms=state.armed_ms,
+        packed=packed,
     )
     return Change(after, record, batch)
 
@@ -146,8 +157,12 @@ def apply_timeout(
     )
     if batch is None or isinstance(batch, Refusal):
         return batch
-    record = _seal(state, RecordKind.TIMEOUT, given, time_ms, batch.snapshot, batch)
-    after = _advance(state, record, batch, {}, time_ms=time_ms, waiting_ms=None)
+    record, packed = _seal(
+        state, RecordKind.TIMEOUT, given, time_ms, batch.snapshot, batch
+    )
+    after = _advance(
+        state, record, batch, {}, time_ms=time_ms, waiting_ms=None, packed=packed
+    )
     return Change(after, record, batch)
 
 
@@ -158,7 +173,7 @@ def _with_seat(
     time_ms: int,
     seat: SeatState,
 ) -> Change:
-    record = _seal(state, kind, given, time_ms, state.snapshot, None)
+    record, _ = _seal(state, kind, given, time_ms, state.snapshot, None)
     after = msgspec.structs.replace(
         state,
         seats={**state.seats, given["seat"]: seat},
@@ -177,6 +192,7 @@ def _advance(
     *,
     time_ms: int,
     waiting_ms: int | None,
+    packed: int,
 ) -> MatchState:
     seen = progress(state, batch)
     seats: Mapping[str, SeatState] = state.seats
@@ -188,6 +204,9 @@ def _advance(
                     merged[name], touched_revision=revision
                 )
     armed_ms, stuck = armed_deadline(batch.snapshot, time_ms, waiting_ms)
+    at_most, unmeasured = measure(
+        state, batch.snapshot, packed, whole=covers_all(record.index)
+    )
     return MatchState(
         machine=state.machine,
         match=state.match,
@@ -201,6 +220,8 @@ def _advance(
         position_revision=seen.position_revision,
         armed_ms=armed_ms,
         stuck=stuck,
+        bytes_at_most=at_most,
+        bytes_unmeasured=unmeasured,
     )
 
 
@@ -211,8 +232,8 @@ def _seal(
     time_ms: int,
     snapshot: Snapshot,
     batch: Batch | None,
-) -> Record:
-    return seal_record(
+) -> tuple[Record, int]:
+    return seal_sized(
         state.digest,
         index=state.index + 1,
         kind=kind,

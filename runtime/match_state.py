@@ -12,12 +12,26 @@ from math import ceil
 
 import msgspec
 
+from ..engine.digest import canonical_bytes, whole_state
+from ..engine.limits import G_BYTES_MAX
 from ..engine.machine import Machine
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
 from .dedupe import KeyWindow
 
-__all__ = ["MatchState", "Progress", "SeatState", "armed_deadline", "progress"]
+__all__ = [
+    "MEASURED_EVERY_BYTES",
+    "MatchState",
+    "Progress",
+    "SeatState",
+    "armed_deadline",
+    "measure",
+    "progress",
+]
+
+# Bytes of changes after which a large state is packed again to know its size. By so
+# much a state may grow beyond the hard limit before it is noticed.
+MEASURED_EVERY_BYTES = 64 * 1024
 
 
 class SeatState(msgspec.Struct, frozen=True):
@@ -55,6 +69,15 @@ class MatchState(msgspec.Struct, frozen=True):
     """When the deadline fires; None if there is none, or it would be stuck."""
     stuck: bool
     """The last step left a deadline that had passed already."""
+    bytes_at_most: int
+    """The packed state (G, result, match input) is no larger; see `measure`."""
+    bytes_unmeasured: int
+    """How much of that was added since the state was last looked at as a whole."""
+
+    @property
+    def bytes_known(self) -> int:
+        """The bound, if the state was looked at as a whole just now; else 0."""
+        return 0 if self.bytes_unmeasured else self.bytes_at_most
 
     @property
     def revision(self) -> int:
@@ -77,6 +100,27 @@ class MatchState(msgspec.Struct, frozen=True):
         if state is not None and state.strict_revision:
             return self.revision
         return max(self.position_revision, self.seats[seat].touched_revision)
+
+
+def measure(
+    before: MatchState | None, snapshot: Snapshot, packed: int, *, whole: bool
+) -> tuple[int, int]:
+    """`bytes_at_most` and `bytes_unmeasured` after a record.
+
+    `packed` is the size of what the record covers, `whole` whether that holds the whole
+    state. A step makes the state larger by no more than its packed changes: so their
+    sum is a bound, and a record that covers all is one by itself. The state itself is
+    packed only when the bound is beyond the limit and has grown noticeably since, so
+    that it costs little per byte that is played, and nothing per action.
+    """
+    if before is None or whole:
+        at_most, unmeasured = packed, 0
+    else:
+        at_most = before.bytes_at_most + packed
+        unmeasured = before.bytes_unmeasured + packed
+    if at_most > G_BYTES_MAX and (whole or unmeasured >= MEASURED_EVERY_BYTES):
+        return len(canonical_bytes(whole_state(snapshot))), 0
+    return at_most, unmeasured
 
 
 class Progress(msgspec.Struct, frozen=True):

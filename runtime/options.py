@@ -32,6 +32,11 @@ class MatchOptions:
     Steps are left out when they do not fit beside it."""
     log_page_bytes: int = 256 * 1024
     """Bytes after which a page of a log ends; a record is never cut."""
+    resolver_timeouts_max: int = 3
+    """Budgets that a match's game may overrun within `resolver_timeouts_s` seconds;
+    at the last one the match is quarantined."""
+    resolver_timeouts_s: int = 60
+    """Seconds after which an overrun is forgotten."""
 
     def validate(self) -> tuple[str, ...]:
         """Every fault, as one sentence each; empty when all is well."""
@@ -60,6 +65,8 @@ class SupervisorOptions:
     """Seconds that an ended match is kept."""
     tombstones_max: int = 100_000
     """Dropped matches whose creation key is remembered; the oldest goes first."""
+    resolver_budget_s: float = 0.1
+    """Seconds for which a game's code may hold the loop before it is interrupted."""
 
     def validate(self) -> tuple[str, ...]:
         """Every fault, as one sentence each; empty when all is well."""
@@ -77,5 +84,6 @@ def _not_positive(options: MatchOptions | SupervisorOptions) -> list[str]:
     return [
         f"{field.name} must be positive, not {value}"
         for field in fields(options)
-        if isinstance(value := getattr(options, field.name), int) and value <= 0
+        if isinstance(value := getattr(options, field.name), (int, float))
+        and not value > 0  # nor is it a NaN
     ]

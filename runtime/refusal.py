@@ -34,6 +34,9 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "node_full": "The node holds as many matches as it may. Try another node.",
         "stopping": "The node is stopping. Try again with the same key.",
         "malformed_request": "The request cannot be read. Check its fields.",
+        "resolver_timeout": "The game took too long over this event and was stopped.",
+        "quarantined": "The match was set apart, as its game took too long again and "
+        "again. An operator must look at it.",
         "internal_error": "The node failed on this request. It was logged.",
     }
 )

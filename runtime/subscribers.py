@@ -7,7 +7,7 @@ and revision, however many watch it. Nothing here sees what is not committed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import ceil
 
@@ -15,9 +15,10 @@ import msgspec
 
 from ..engine.errors import ViewError
 from ..engine.redact import redact_step
-from ..engine.refusal import Fault, fault_from
+from ..engine.refusal import REFUSALS, Fault, fault_from
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch, Step
+from .budget import NO_GUARD, BudgetExceeded, Guard
 from .codec import pack_trusted
 from .errors import CodecError
 from .frame import Refused, Sync, ViewUpdate
@@ -29,6 +30,10 @@ __all__ = ["Delivery", "Subscriber", "Subscribers"]
 
 _NULL = msgspec.Raw(b"\xc0")
 _NO_STEPS = msgspec.Raw(b"\x90")
+
+# Requests of one subscriber that wait for the same update: while nothing is committed
+# a client may go on asking.
+_OWED_MAX = 16
 
 Delivery = tuple[Route, ViewUpdate | Refused]
 _Asker = tuple[str, str]
@@ -57,9 +62,19 @@ class Subscribers:
     Invariant: at most `subscribers_max` of them, and `steps_kept` steps.
     """
 
-    def __init__(self, epoch: int, options: MatchOptions) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        options: MatchOptions,
+        guard: Guard = NO_GUARD,
+        on_overrun: Callable[[str, BudgetExceeded], bool] = lambda seat, stop: False,
+    ) -> None:
+        """`on_overrun` is told the seat whose view took too long; it says if that was
+        once too often: then no more views are drawn."""
         self._epoch = epoch
         self._options = options
+        self._guard = guard
+        self._on_overrun = on_overrun
         self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
         self._steps: list[Step] = []
         self._flushed: int | None = None
@@ -74,13 +89,18 @@ class Subscribers:
         return iter(self._by_asker.values())
 
     def add(self, route: Route, sync: Sync) -> bool:
-        """Owe an update to whoever sent `sync`. False: there are too many already."""
+        """Owe an update to whoever sent `sync`.
+
+        False: there are too many already, or too many that this one is owed.
+        """
         key = (route.asker, sync.seat)
         known = self._by_asker.get(key)
         if known is None:
             if len(self._by_asker) >= self._options.subscribers_max:
                 return False
             self._by_asker[key] = Subscriber(route, sync)
+        elif len(known.owed) >= _OWED_MAX:
+            return False
         else:
             known.route, known.session, known.legal = route, sync.session, sync.legal
             known.owed.append(sync.request)
@@ -127,6 +147,8 @@ class Subscribers:
         for subscriber in self._by_asker.values():
             if subscriber.owed or subscriber.revision != state.revision:
                 deliveries += self._update(subscriber, drawing)
+                if drawing.given_up:
+                    break
         return deliveries
 
     def take_faults(self) -> list[tuple[str, Fault]]:
@@ -143,13 +165,25 @@ class Subscribers:
         subscriber.owed = []
         frame: ViewUpdate | Refused
         try:
-            frame = drawing.update(seat, subscriber.legal, subscriber.revision)
+            frame = self._guard.run(
+                drawing.match,
+                drawing.update,
+                seat,
+                subscriber.legal,
+                subscriber.revision,
+            )
             self._failing.discard(seat)
         except ViewError as error:
             if seat not in self._failing:
                 self._failing.add(seat)
                 self._faults.append((seat, error.fault))
             frame = Refused(0, error.code, str(error), revision=drawing.revision)
+        except BudgetExceeded as stop:
+            drawing.overran(seat, stop)
+            self._failing.add(seat)
+            drawing.given_up = self._on_overrun(seat, stop)
+            text = REFUSALS["view_error"]
+            frame = Refused(0, "view_error", text, revision=drawing.revision)
         subscriber.revision = drawing.revision
         return [
             (subscriber.route, msgspec.structs.replace(frame, request=request))
@@ -173,7 +207,9 @@ class _Drawing:
     def __init__(
         self, state: MatchState, epoch: int, steps: list[Step], options: MatchOptions
     ) -> None:
+        self.match = state.match
         self.revision = state.revision
+        self.given_up = False
         self._state = state
         self._epoch = epoch
         self._steps = steps
@@ -217,6 +253,12 @@ class _Drawing:
             legal=actions,
             steps=self._steps_since(seat, since, room - _size(actions)),
         )
+
+    def overran(self, seat: str, stop: BudgetExceeded) -> None:
+        """Draw no other view of that seat: it took too long."""
+        why = str(stop)
+        fault = Fault(stop.event, stop.label, type(stop).__name__, why, why)
+        self._views[seat] = ViewError(REFUSALS["view_error"], fault)
 
     @cached_property
     def _result(self) -> msgspec.Raw:

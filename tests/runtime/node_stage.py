@@ -13,6 +13,7 @@ import msgspec
 from hotseat.engine.definition import Game
 from hotseat.engine.record import Record, record_from_json
 from hotseat.nodes.supervisor import Supervisor
+from hotseat.runtime.budget import NO_GUARD, Guard
 from hotseat.runtime.clock import Clock
 from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.committer import Committer
@@ -118,6 +119,7 @@ async def node_stage(
     clock: Clock | None = None,
     committer: Committer | None = None,
     shards: Iterable[int] = range(SHARDS),
+    guard: Guard = NO_GUARD,
 ) -> AsyncIterator[NodeStage]:
     """A node that owns these shards in epoch 1."""
     outlet = KeptOutlet()
@@ -130,6 +132,7 @@ async def node_stage(
         lambda size: next(numbers).to_bytes(size, "big"),
         shards=SHARDS,
         committer=committer,
+        guard=guard,
     )
     async with supervisor:
         for shard in shards:
