@@ -42,7 +42,7 @@ from .payload import read_payload
 from .profiles import hydrate_profiles
 from .refusal import Refusal, blame, fault_from, refuse
 from .rng import initial_rng
-from .snapshot import EMPTY_DERIVED, Meta, Position, Snapshot
+from .snapshot import Meta, Position, Snapshot
 from .step import (
     TIMEOUT_EVENT,
     Batch,
@@ -106,7 +106,7 @@ class Machine:
         node = self.nodes[self.game.initial]
         position = Position(node.name, node.path, 1)
         meta = Meta(seated, now, None, initial_rng(seed), seed)
-        return self._derived(Snapshot(G, position, EMPTY_DERIVED, meta, 0))
+        return self._derived(G, position, meta, 0)
 
     def restore(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot from elsewhere, with what derives from it derived anew.
@@ -122,7 +122,7 @@ class Machine:
             what = "is not declared" if node is None else "is not a leaf"
             raise SnapshotError(f'state "{snapshot.position.name}" {what}')
         position = Position(node.name, node.path, snapshot.position.turn)
-        return self._derived(msgspec.structs.replace(snapshot, position=position))
+        return self._derived(snapshot.G, position, snapshot.meta, snapshot.revision)
 
     def apply(
         self,
@@ -211,16 +211,15 @@ class Machine:
         """
         return list_legal_actions(self.game, snapshot, seat)
 
-    def _derived(self, snapshot: Snapshot) -> Snapshot:
-        derivation = self._tables[snapshot.position.name].derivation
-        meta = snapshot.meta
+    def _derived(
+        self, G: Json, position: Position, meta: Meta, revision: int
+    ) -> Snapshot:
+        derivation = self._tables[position.name].derivation
         try:
-            derived = derivation.derive(
-                snapshot.G, snapshot.position, meta.match, meta.now
-            )
+            derived = derivation.derive(G, position, meta.match, meta.now)
         except DerivationFailed as failed:
             raise DefinitionError(str(failed)) from failed.error
-        return msgspec.structs.replace(snapshot, derived=derived)
+        return Snapshot(G, position, derived, meta, revision)
 
     def _drain(self, first: Step, question: Question) -> Batch | Refusal:
         """Run the internal events that a step queued, first in, first out."""
@@ -372,6 +371,8 @@ def _checked_now(now: int | float) -> int | float:
 
 
 def _checked_seed(seed: object) -> str:
+    if type(seed) is str and seed.isascii():
+        return seed
     try:
         checked = freeze(seed, label="seed")
     except InvalidJsonValueError as error:

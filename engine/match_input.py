@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from .config_schema import complete_config
 from .definition import Game
 from .errors import InvalidJsonValueError, InvalidMatchError
-from .frozen import FDict, freeze
+from .frozen import FDict, freeze, freeze_parts
 from .jsonvalue import Json
 
-__all__ = ["is_host", "normalize_match_input"]
+__all__ = ["freeze_match", "is_host", "normalize_match_input"]
 
 
 def normalize_match_input(game: Game, raw: object) -> FDict:
@@ -32,18 +32,16 @@ def normalize_match_input(game: Game, raw: object) -> FDict:
             'a match is an object such as {"players": ["0", "1"]}, '
             f"not {type(raw).__name__}"
         )
-    match = _frozen(raw)
+    match: FDict = raw if isinstance(raw, FDict) else freeze_match(raw)
     players = _players(game, match.get("players"))
-    completed: dict[str, Json] = {
-        **match,
-        "hostPlayerID": _host(match.get("hostPlayerID"), players),
-    }
+    host = _host(match.get("hostPlayerID"), players)
+    completed: dict[str, Json] = {**match, "hostPlayerID": host}
     config = complete_config(
         game.config, match.get("config"), present="config" in match
     )
     if config is not None:
         completed["config"] = config
-    return _frozen(completed)
+    return freeze_parts(completed)
 
 
 def is_host(match: Mapping[str, Json], player_id: str) -> bool:
@@ -51,7 +49,12 @@ def is_host(match: Mapping[str, Json], player_id: str) -> bool:
     return player_id is not None and match.get("hostPlayerID") == player_id
 
 
-def _frozen(match: Mapping[str, Json]) -> FDict:
+def freeze_match(match: Mapping[str, Json]) -> FDict:
+    """A match as it was given, frozen.
+
+    Raises:
+        InvalidMatchError: It is not JSON.
+    """
     try:
         frozen: FDict = freeze(dict(match), label="match")
     except InvalidJsonValueError as error:

@@ -127,13 +127,15 @@ def _derive(
     if not isinstance(active, (list, tuple)):
         raise TypeError(f"active_players must be a list of seats, not {active!r}")
     found.extend(_player_faults(name, active, ctx.match["players"]))
-    if not _is_json(_value(part.control, ctx)):
+    control = part.control
+    if control is not None and not _is_json(_value(control, ctx)):
         fault(
             "invalid_state_control",
             "non-serializable control",
             f"Return only replay-safe values from control derivations: {_REPLAY_SAFE}.",
         )
-    if not _is_instant(_value(part.deadline, ctx)):
+    deadline = part.deadline
+    if deadline is not None and not _is_instant(_value(deadline, ctx)):
         fault(
             "invalid_deadline",
             "a non-finite deadline",
@@ -204,6 +206,8 @@ def _no_identity(name: str) -> Diagnostic:
 def _player_faults(
     name: str, active: Sequence[Any], players: Sequence[str]
 ) -> Iterator[Diagnostic]:
+    if len(active) == 1 and active[0] in players:
+        return
     seen: list[Any] = []
     for player in active:
         if player not in players:
@@ -258,6 +262,8 @@ def _value(part: Any, ctx: StateContext) -> Json:
 
 
 def _is_json(value: object) -> bool:
+    if value is None:
+        return True
     try:
         freeze(value)
     except InvalidJsonValueError:
@@ -277,7 +283,7 @@ def _is_metadata(value: Json) -> bool:
         return True
     if not isinstance(value, (list, tuple)):
         raise TypeError("metadata must be a list of {key, value}")
-    return all(
+    return not value or all(
         isinstance(entry, dict)
         and isinstance(entry.get("key"), str)
         and _is_json(entry.get("value", _MISSING))

@@ -146,6 +146,10 @@ def rng_from(state: RngState) -> Rng:
 
 def _fnv1a(text: str) -> int:
     digest = _FNV_OFFSET
+    if text.isascii():
+        for unit in text.encode():
+            digest = ((digest ^ unit) * _FNV_PRIME) & _MASK
+        return digest
     units = text.encode("utf-16-le", "surrogatepass")
     for low, high in zip(units[::2], units[1::2], strict=True):
         digest = ((digest ^ (low | high << 8)) * _FNV_PRIME) & _MASK

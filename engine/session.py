@@ -14,6 +14,7 @@ from .digest import NO_DIGEST
 from .frozen import FDict, enclose, freeze_parts
 from .jsonvalue import Json
 from .machine import Machine, compile_game
+from .match_input import freeze_match
 from .record import Record, RecordKind, seal_record
 from .refusal import Refusal
 from .snapshot import Snapshot
@@ -188,16 +189,19 @@ def create_session(
         InvalidJsonValueError: `now` is not a finite number.
     """
     machine = compile_game(game)
-    snapshot = machine.start(match, seed, now)
-    return Session(machine, snapshot, [create_record(game, match, snapshot)])
+    given = freeze_match(match) if isinstance(match, Mapping) else match
+    snapshot = machine.start(given, seed, now)
+    return Session(machine, snapshot, [create_record(game, given, snapshot)])
 
 
 def create_record(game: Game, match: object, first: Snapshot) -> Record:
     """The record that a log begins with. `match` is what `first` was started from."""
+    if isinstance(match, Mapping) and not isinstance(match, FDict):
+        match = dict(match)
     given = {
         "game": game.name,
         "version": game.version,
-        "match": dict(match) if isinstance(match, Mapping) else match,
+        "match": match,
         "seed": first.meta.seed,
     }
     return seal_record(
