@@ -76,6 +76,8 @@ def _are_kin(first: FrameType, other: FrameType) -> bool:
 
 
 def _definition(function: object) -> tuple[str, int] | None:
+    while (wrapped := getattr(function, "__wrapped__", None)) is not None:
+        function = wrapped
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType) or _is_engine(code.co_filename):
         return None

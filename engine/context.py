@@ -6,7 +6,7 @@ G and the match are frozen; `rng` alone changes, and belongs to the call.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
@@ -60,6 +60,8 @@ class StateContext(msgspec.Struct, frozen=True):
     derived: Derived
     match: FDict
     now: int | float
+    memo: Any = None
+    """What a layer above the core has made of this state, for whoever asks next."""
 
     @property
     def players(self) -> Sequence[str]:

@@ -82,8 +82,9 @@ class Derivation(msgspec.Struct, frozen=True):
                 values: dict[str, Json] = {}
                 for name, select in self.selectors:
                     what = f"selector {name}"
-                    values[name] = freeze(select(ctx), label=what)
-                selected = freeze(values)
+                    values[name] = select(ctx)
+                what = "selectors"
+                selected = freeze(values, label=what)
             meta = self.constant_meta
             if meta is None:
                 deadline, label, metadata = self.deadline, self.label, self.metadata

@@ -128,6 +128,8 @@ class Views:
 
     public: Derivation | None = None
     player: PlayerView | None = None
+    shows_all: bool = False
+    """They show all of G to everyone, as if there were none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,17 +6,21 @@ ambiguity, and an author's mistake; one is taken, and parents are not asked; wit
 the parent is asked. A rejection stops nothing: it is the reason given when nobody
 matches, and the first one seen counts, leaf before parent.
 
-Families are compiled once per leaf and event; a family of one candidate has its
-evaluations ready-made, so that matching builds nothing but the context it asks with.
+Alternatives of one decision (`alternative.py`) are candidates that share what they ask;
+it is asked once for each event, and all of them hear the one answer.
+
+Families are compiled once per leaf and event, with their evaluations ready-made, so
+that matching builds nothing but the contexts it asks with, and records of rejections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 
+from .alternative import Alternative, Decided, Decision
 from .context import EventInput, ResolverContext
 from .draft import answer_of, close, require_returned
 from .drafting import Drafted
@@ -32,11 +36,16 @@ from .topology import Node
 
 __all__ = ["Edge", "Family", "Question", "Selection", "make_family", "select"]
 
+# The context that was asked with, and the verdict.
+_Heard: TypeAlias = tuple[ResolverContext, Any]
+
 
 class Edge(msgspec.Struct, frozen=True):
     """A transition, compiled: what it leads to, and its records ready-made."""
 
     resolve: Resolver | None
+    alternative: Alternative | None
+    """The resolver again, if it is an alternative of a decision."""
     name: str | None
     turn: str
     source: Node
@@ -54,8 +63,11 @@ class Family(msgspec.Struct, frozen=True):
     node: Node
     edges: tuple[Edge, ...]
     selected: tuple[Evaluation, ...]
-    """By edge: the evaluation when a family of one is taken; else empty."""
-    unmatched: Evaluation | None
+    """By edge: the evaluation when it is taken and nobody rejected."""
+    unmatched: Evaluation
+    """The evaluation when everybody said no without a word."""
+    routes: dict[Hashable, int] | None
+    """When all are alternatives of one decision: the edge that each key leads to."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -79,17 +91,32 @@ class Selection(msgspec.Struct, frozen=True):
     evaluations: tuple[Evaluation, ...]
 
 
+class _Choice(msgspec.Struct, frozen=True):
+    """What the candidates of a family said: which one is taken, if any."""
+
+    at: int | None
+    answer: Any
+    ctx: ResolverContext | None
+    rejected: dict[int, Rejected]
+
+
 def make_family(
     event: str, node: Node, transitions: list[Transition], nodes: Mapping[str, Node]
 ) -> Family:
     """Compile the candidates of one event at one node."""
     edges = tuple(_edge(transition, node, nodes) for transition in transitions)
-    if len(edges) > 1:
-        return Family(event, node, edges, (), None)
-    edge = edges[0]
-    selected = _evaluation(event, node, edge.matched.target, (edge.matched,))
-    unmatched = _evaluation(event, node, None, (edge.silent,))
-    return Family(event, node, edges, (selected,), unmatched)
+    silent = [edge.silent for edge in edges]
+    selected = tuple(
+        _evaluation(
+            event,
+            node,
+            edge.matched.target,
+            (*silent[:at], edge.matched, *silent[at + 1 :]),
+        )
+        for at, edge in enumerate(edges)
+    )
+    unmatched = _evaluation(event, node, None, tuple(silent))
+    return Family(event, node, edges, selected, unmatched, _routes(edges))
 
 
 def select(
@@ -103,60 +130,125 @@ def select(
     """
     evaluations: tuple[Evaluation, ...] = ()
     rejection: Rejected | None = None
+    decided: dict[Decision, _Heard] = {}
     for family in chain:
-        chosen: Edge | None = None
-        rival: Edge | None = None
-        chosen_answer: Any = None
-        chosen_ctx: ResolverContext | None = None
-        candidates: list[Candidate] = []
-        for edge in family.edges:
-            answer: Any = None
-            ctx: ResolverContext | None = None
-            if edge.resolve is not None:
-                ctx = _context(question)
-                try:
-                    answer = _verdict(edge.resolve(ctx))
-                    if ctx.drafted is not None:
-                        _settle_draft(ctx, answer, none_matches=none_matches)
-                except Exception as error:
-                    fault = fault_from(
-                        error,
-                        event=family.event,
-                        label=edge.name,
-                        function=edge.resolve,
-                    )
-                    return refuse("resolver_error", fault=fault)
-                except Interruption as stop:
-                    stop.event = stop.event or family.event
-                    stop.label = stop.label or edge.name
-                    raise
-                if type(answer) is Rejected:
-                    rejection = rejection or answer
-                    candidates.append(_rejected(edge, answer))
-                    continue
-                if answer is None and not none_matches:
-                    candidates.append(edge.silent)
-                    continue
-            candidates.append(edge.matched)
-            if chosen is not None:
-                rival = edge
-            else:
-                chosen, chosen_answer, chosen_ctx = edge, answer, ctx
-        if chosen is not None and rival is not None:
-            asked = _evaluation(family.event, family.node, None, tuple(candidates))
-            return _ambiguous(family, chosen, rival, (*evaluations, asked))
-        evaluations = (*evaluations, _evaluated(family, candidates, chosen))
-        if chosen is not None:
-            if chosen_ctx is None:
-                return Selection(chosen, chosen_answer, None, None, evaluations)
-            rng, drafted = chosen_ctx.rng, chosen_ctx.drafted
-            return Selection(chosen, chosen_answer, rng, drafted, evaluations)
+        if family.routes is None or none_matches:
+            choice = _survey(family, question, none_matches, decided, evaluations)
+        else:
+            choice = _route(family, family.routes, question, decided)
+        if isinstance(choice, Refusal):
+            return choice
+        evaluations = (*evaluations, _evaluated(family, choice))
+        if choice.at is not None:
+            edge, ctx = family.edges[choice.at], choice.ctx
+            if ctx is None:
+                return Selection(edge, choice.answer, None, None, evaluations)
+            return Selection(edge, choice.answer, ctx.rng, ctx.drafted, evaluations)
+        if choice.rejected and rejection is None:
+            rejection = next(iter(choice.rejected.values()))
     if rejection is None:
         return refuse("invalid_event", evaluations=evaluations)
     reason, details = rejection.reason, rejection.details
     return refuse(
         "invalid_event", reason=reason, details=details, evaluations=evaluations
     )
+
+
+def _survey(
+    family: Family,
+    question: Question,
+    none_matches: bool,
+    decided: dict[Decision, _Heard],
+    before: tuple[Evaluation, ...],
+) -> _Choice | Refusal:
+    """Ask every candidate. Refuses with ambiguous_transition or resolver_error."""
+    matched: list[int] = []
+    rejected: dict[int, Rejected] = {}
+    chosen: tuple[ResolverContext | None, Any] = (None, None)
+    for at, edge in enumerate(family.edges):
+        ctx, answer = None, None
+        if edge.resolve is not None:
+            alternative = edge.alternative
+            if alternative is None:
+                heard = _ask(edge.resolve, edge, question, none_matches)
+            else:
+                decide = alternative.decide
+                heard = _ask_once(decide, edge, question, none_matches, decided)
+            if isinstance(heard, Refusal):
+                return heard
+            ctx, answer = heard
+            if alternative is not None:
+                answer = alternative.answer(answer)
+            if type(answer) is Rejected:
+                rejected[at] = answer
+                continue
+            if answer is None and not none_matches:
+                continue
+        if not matched:
+            chosen = ctx, answer
+        matched.append(at)
+    if len(matched) > 1:
+        return _ambiguous(family, matched, rejected, before)
+    return _Choice(matched[0] if matched else None, chosen[1], chosen[0], rejected)
+
+
+def _route(
+    family: Family,
+    routes: Mapping[Hashable, int],
+    question: Question,
+    decided: dict[Decision, _Heard],
+) -> _Choice | Refusal:
+    """Ask the one decision of a family. Refuses with resolver_error."""
+    edge = family.edges[0]
+    assert edge.alternative is not None
+    heard = _ask_once(edge.alternative.decide, edge, question, False, decided)
+    if isinstance(heard, Refusal):
+        return heard
+    ctx, said = heard
+    if type(said) is Decided:
+        return _Choice(routes.get(said.key), said.answer, ctx, {})
+    if type(said) is Rejected:
+        return _Choice(None, None, None, dict.fromkeys(range(len(family.edges)), said))
+    return _Choice(None, None, None, {})
+
+
+def _ask_once(
+    decision: Decision,
+    edge: Edge,
+    question: Question,
+    none_matches: bool,
+    decided: dict[Decision, _Heard],
+) -> _Heard | Refusal:
+    known = decided.get(decision)
+    if known is not None:
+        return known
+    heard = _ask(decision, edge, question, none_matches)
+    if not isinstance(heard, Refusal):
+        decided[decision] = heard
+    return heard
+
+
+def _ask(
+    resolve: Resolver, edge: Edge, question: Question, none_matches: bool
+) -> _Heard | Refusal:
+    """Ask one resolver, or one decision, on a context of its own.
+
+    Refuses with resolver_error.
+    """
+    ctx = _context(question)
+    try:
+        answer = _verdict(resolve(ctx))
+        if ctx.drafted is not None:
+            _settle_draft(ctx, answer, none_matches=none_matches)
+    except Exception as error:
+        event = question.event.kind
+        fault = fault_from(error, event=event, label=edge.name, function=resolve)
+        return refuse("resolver_error", fault=fault)
+    except Interruption as stop:
+        stop.event = stop.event or question.event.kind
+        stop.label = stop.label or edge.name
+        raise
+    return ctx, answer
 
 
 def _context(question: Question) -> ResolverContext:
@@ -205,7 +297,8 @@ def _settle_draft(ctx: ResolverContext, answer: Any, *, none_matches: bool) -> N
     if type(answer) is Rejected or (answer is None and not none_matches):
         close(ctx.drafted)
     else:
-        require_returned(ctx.drafted, ctx.G, answer)
+        given = answer.answer if type(answer) is Decided else answer
+        require_returned(ctx.drafted, ctx.G, given)
 
 
 def _checked_rejection(reason: object, details: Json) -> Rejected:
@@ -229,27 +322,41 @@ def _rejected(edge: Edge, rejection: Rejected) -> Candidate:
 
 
 def _ambiguous(
-    family: Family, first: Edge, second: Edge, evaluations: tuple[Evaluation, ...]
+    family: Family,
+    matched: list[int],
+    rejected: Mapping[int, Rejected],
+    before: tuple[Evaluation, ...],
 ) -> Refusal:
+    first, second = (family.edges[at] for at in matched[:2])
+    candidates = _candidates(family, matched, rejected)
+    asked = _evaluation(family.event, family.node, None, candidates)
     return refuse(
         "ambiguous_transition",
         f'more than one transition of "{family.node.name}" answers '
         f'"{family.event}": {first.name or first.matched.target}, '
         f"{second.name or second.matched.target}",
-        evaluations=evaluations,
+        evaluations=(*before, asked),
     )
 
 
-def _evaluated(
-    family: Family, candidates: list[Candidate], chosen: Edge | None
-) -> Evaluation:
-    if len(candidates) == 1:
-        if chosen is not None:
-            return family.selected[0]
-        if family.unmatched is not None and candidates[0].rejected_by == "resolver":
-            return family.unmatched
-    target = None if chosen is None else chosen.matched.target
-    return _evaluation(family.event, family.node, target, tuple(candidates))
+def _evaluated(family: Family, choice: _Choice) -> Evaluation:
+    at = choice.at
+    if not choice.rejected:
+        return family.unmatched if at is None else family.selected[at]
+    candidates = _candidates(family, [] if at is None else [at], choice.rejected)
+    target = None if at is None else family.edges[at].matched.target
+    return _evaluation(family.event, family.node, target, candidates)
+
+
+def _candidates(
+    family: Family, matched: list[int], rejected: Mapping[int, Rejected]
+) -> tuple[Candidate, ...]:
+    return tuple(
+        _rejected(edge, rejected[at])
+        if at in rejected
+        else (edge.matched if at in matched else edge.silent)
+        for at, edge in enumerate(family.edges)
+    )
 
 
 def _evaluation(
@@ -263,6 +370,9 @@ def _edge(transition: Transition, node: Node, nodes: Mapping[str, Node]) -> Edge
     name, source, target = transition.resolver_name, node.name, transition.target
     return Edge(
         resolve=transition.resolve,
+        alternative=transition.resolve
+        if isinstance(transition.resolve, Alternative)
+        else None,
         name=name,
         turn="preserve" if transition.turn is None else transition.turn,
         source=node,
@@ -270,3 +380,20 @@ def _edge(transition: Transition, node: Node, nodes: Mapping[str, Node]) -> Edge
         matched=Candidate(source, target, True, None, name),
         silent=Candidate(source, target, False, "resolver", name),
     )
+
+
+def _routes(edges: tuple[Edge, ...]) -> dict[Hashable, int] | None:
+    """Which key leads to which edge; None: not all are of one decision."""
+    routes: dict[Hashable, int] = {}
+    for at, edge in enumerate(edges):
+        alternative, first = edge.alternative, edges[0].alternative
+        if (
+            alternative is None
+            or first is None
+            or alternative.decide is not first.decide
+        ):
+            return None
+        if not routes.keys().isdisjoint(alternative.keys):
+            return None
+        routes.update(dict.fromkeys(alternative.keys, at))
+    return routes

@@ -121,7 +121,7 @@ def hostable(game: Game) -> Diagnostic | None:
     """
     views = game.views
     shows = views is not None and (views.public is not None or views.player is not None)
-    if shows or game.open_information:
+    if game.open_information or (views is not None and shows and not views.shows_all):
         return None
     return Diagnostic(
         "no_views",

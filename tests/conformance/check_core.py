@@ -21,9 +21,10 @@ from .outcome import Outcome, Skip, difference, judge, skipped
 from .scenario import Scenario
 from .scenario_game import build_game
 
-__all__ = ["check", "is_core_case"]
+__all__ = ["check", "check_case", "is_core_case"]
 
 Json = Any
+Build = Callable[[Mapping[str, Json]], Game]
 DOWN_TO_CANDIDATES = ("transition", "evaluations", "transitions")
 Case = Mapping[str, Json]
 
@@ -42,25 +43,32 @@ def is_core_case(case: Json) -> bool:
 def check(document: Mapping[str, Json]) -> Iterator[Outcome]:
     """One outcome for each case. One that needs JavaScript may differ."""
     for case in document["cases"]:
-        name = str(case.get("id", case.get("title", "unnamed")))
-        outcome = judge(name, partial(_first_problem, case))
-        if outcome.status == "failed" and case.get("js_only"):
-            outcome = skipped(name, f"depends on JavaScript: {outcome.text}")
-        yield outcome
+        yield check_case(case, is_core_case, build_game)
 
 
-def _first_problem(case: Case) -> Iterator[str]:
+def check_case(case: Case, is_one: Callable[[Json], bool], build: Build) -> Outcome:
+    """Judge one scenario, if it is one of the kind that `build` makes games of."""
+    name = str(case.get("id", case.get("title", "unnamed")))
+    outcome = judge(name, partial(_first_problem, case, is_one, build))
+    if outcome.status == "failed" and case.get("js_only"):
+        return skipped(name, f"depends on JavaScript: {outcome.text}")
+    return outcome
+
+
+def _first_problem(
+    case: Case, is_one: Callable[[Json], bool], build: Build
+) -> Iterator[str]:
     """After the first difference a case tells another story."""
-    return islice(filter(None, problems(case)), 1)
+    if not is_one(case):
+        raise Skip("its game is of another kind")
+    return islice(filter(None, problems(case, build)), 1)
 
 
-def problems(case: Case) -> Iterator[str]:
+def problems(case: Case, build: Build = build_game) -> Iterator[str]:
     """Play one case, yielding where it differs from the recording or a demand."""
-    if not is_core_case(case):
-        raise Skip("its game is not a core game")
     demand = demand_at_creation(case)
     try:
-        game = build_game(case["game"])
+        game = build(case["game"])
     except EngineError as error:
         answer = {"throws": str(error), "diagnostics": []}
         if demand is not None:
@@ -82,7 +90,7 @@ def problems(case: Case) -> Iterator[str]:
     yield _unmet(demand, answer, lambda step: None, "create")
     if demand.min_players is not None:
         smaller = {**case["game"], "minPlayers": demand.min_players}
-        yield from _played(case, build_game(smaller))
+        yield from _played(case, build(smaller))
 
 
 def _created(case: Case, game: Game) -> tuple[Scenario | None, dict[str, Json]]:

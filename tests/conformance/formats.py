@@ -9,6 +9,7 @@ from typing import Any
 
 from . import (
     check_core,
+    check_gamekit,
     check_games,
     check_profile,
     check_rng,
@@ -24,8 +25,6 @@ Check = Callable[[Mapping[str, Json]], Iterator[Outcome]]
 
 # Formats of parts that do not exist yet, by a key that only they have.
 LATER_FORMATS = {
-    "modifiers": "gamekit",
-    "view_helpers": "gamekit",
     "materialize": "replay",
     "branches": "replay",
     "timeline": "inspector",
@@ -50,7 +49,7 @@ def check_file(path: Path) -> Iterator[Outcome]:
     if check is None:
         raise UnreadableFile(
             f"{path}: not a vector file of a known format (rng, roundrobin, "
-            "core_semantics, games, validation, profile); its keys are "
+            "core_semantics, gamekit, games, validation, profile); its keys are "
             f"{', '.join(map(repr, document)) or 'none'}"
         )
     return check(document)
@@ -74,6 +73,8 @@ def _read(path: Path) -> Mapping[str, Json]:
 def _recognise(document: Mapping[str, Json]) -> Check | None:
     if _is_list_of(document.get("games"), "id", "playouts"):
         return check_games.check
+    if {"modifiers", "view_helpers"} & document.keys():
+        return check_gamekit.check
     for key, name in LATER_FORMATS.items():
         if key in document:
             return _skip_all(name)
@@ -85,12 +86,19 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
     if _is_list_of(cases, "players", "turn"):
         return check_roundrobin.check
     if _is_list_of(cases, "game", "session"):
-        return check_core.check
+        return _scenarios(cases)
     if _is_list_of(cases, "game", "expect"):
         return check_validation.check
     if _is_list_of(cases, "data", "delta"):
         return check_profile.check
     return None
+
+
+def _scenarios(cases: Json) -> Check:
+    """Scenarios look alike; those of gamekit have games of moves."""
+    if any(map(check_gamekit.is_gamekit_case, cases)):
+        return check_gamekit.check
+    return check_core.check
 
 
 def _is_list_of(items: Json, *keys: str) -> bool:

@@ -34,7 +34,15 @@ from .language import (
     run,
 )
 
-__all__ = ["build_game"]
+__all__ = [
+    "build_game",
+    "read_config",
+    "read_profile",
+    "read_selector",
+    "read_state",
+    "read_transition",
+    "read_views",
+]
 
 
 def build_game(spec: Mapping[str, Any], *, name: str = "scenario") -> Game:
@@ -52,20 +60,20 @@ def build_game(spec: Mapping[str, Any], *, name: str = "scenario") -> Game:
         max_players=None if pool is not None else spec.get("maxPlayers"),
         min_players=spec.get("minPlayers"),
         events=spec["events"],
-        states={key: _state(states[key]) for key in javascript_keys(states)},
+        states={key: read_state(states[key]) for key in javascript_keys(states)},
         initial=spec["initial"],
         setup=_setup(spec.get("setup")),
-        transitions=[_transition(edge) for edge in spec["transitions"]],
+        transitions=[read_transition(edge) for edge in spec["transitions"]],
         selectors={
-            key: _selector(selectors[key]) for key in javascript_keys(selectors)
+            key: read_selector(selectors[key]) for key in javascript_keys(selectors)
         },
-        views=_views(spec.get("views")),
-        profile=_profile(spec.get("profile")),
-        config=_config(spec.get("config")),
+        views=read_views(spec.get("views")),
+        profile=read_profile(spec.get("profile")),
+        config=read_config(spec.get("config")),
     )
 
 
-def _state(spec: Mapping[str, Any]) -> State:
+def read_state(spec: Mapping[str, Any]) -> State:
     declared = {
         ours: _constant_or_derivation(spec[theirs])
         for theirs, ours in (
@@ -80,7 +88,7 @@ def _state(spec: Mapping[str, Any]) -> State:
     return state(parent=spec.get("parent"), **declared)
 
 
-def _transition(spec: Mapping[str, Any]) -> Transition:
+def read_transition(spec: Mapping[str, Any]) -> Transition:
     # not through transition() and timeout(): a case may be both at once
     return Transition(
         event=spec.get("event"),
@@ -127,11 +135,11 @@ def _derivation(expression: Any) -> Callable[[Any], Any]:
     return derive
 
 
-def _selector(expression: Any) -> Callable[[Any], Any]:
+def read_selector(expression: Any) -> Callable[[Any], Any]:
     return lambda ctx: evaluate(expression, _state_scope(ctx))
 
 
-def _views(spec: Mapping[str, Any] | None) -> Views | None:
+def read_views(spec: Mapping[str, Any] | None) -> Views | None:
     if spec is None:
         return None
     public, player = spec.get("public"), spec.get("player")
@@ -147,7 +155,7 @@ def _views(spec: Mapping[str, Any] | None) -> Views | None:
     )
 
 
-def _profile(spec: Mapping[str, Any] | None) -> Profile | None:
+def read_profile(spec: Mapping[str, Any] | None) -> Profile | None:
     if spec is None:
         return None
     expression = spec.get("parse")
@@ -160,7 +168,7 @@ def _profile(spec: Mapping[str, Any] | None) -> Profile | None:
     )
 
 
-def _config(spec: Any) -> dict[str, ConfigField | Mapping[str, Any]] | None:
+def read_config(spec: Any) -> dict[str, ConfigField | Mapping[str, Any]] | None:
     return None if spec is None else dict(spec)
 
 

@@ -24,6 +24,7 @@ SUPPORTED = (
     "games",
     "validation",
     "profile",
+    "gamekit",
 )
 
 # What may be skipped: what depends on JavaScript, and games that are not here yet.
@@ -54,7 +55,7 @@ def test_nothing_is_skipped_unnoticed(name: str) -> None:
 def test_runner_counts_over_all_files() -> None:
     """The runner closes with one line of counts and succeeds."""
     done = run_runner(*(VECTORS / f"{name}.json" for name in SUPPORTED))
-    assert done.stdout == "444 passed, 0 failed, 54 skipped\n", done.stderr
+    assert done.stdout == "492 passed, 0 failed, 54 skipped\n", done.stderr
     assert done.returncode == 0
 
 
@@ -123,19 +124,20 @@ def test_restore_from_a_given_snapshot() -> None:
 
 def test_later_formats_are_skipped(tmp_path: Path) -> None:
     """A file of a part that does not exist yet is counted, not failed."""
-    gamekit = {"cases": [{"id": "x", "game": {}, "session": {}}], "modifiers": [1, 2]}
-    done = run_runner(written(tmp_path, gamekit))
+    hosted = {"schemas": [1, 2], "sessions": [{"id": "x"}]}
+    done = run_runner(written(tmp_path, hosted))
     assert done.stdout == "0 passed, 0 failed, 3 skipped\n"
     assert done.returncode == 0
 
 
 def test_case_on_another_kind_of_game_is_skipped(tmp_path: Path) -> None:
-    """Cases that only look like scenarios on a core game are counted, not played."""
-    core = vector("core_semantics", "basic_add")
-    gamekit = {**core, "game": {"moves": {}, "phases": {}}}
-    recorded = {**core, "script": []}
-    done = run_runner(written(tmp_path, {"cases": [gamekit, core, recorded]}))
+    """Cases that only look like scenarios on a game are counted, not played."""
+    core, gamekit = vector("core_semantics", "basic_add"), vector("gamekit", "args")
+    other, recorded = {**core, "game": {"rules": {}}}, {**core, "script": []}
+    done = run_runner(written(tmp_path, {"cases": [other, core, recorded]}))
     assert done.stdout == "1 passed, 0 failed, 2 skipped\n"
+    done = run_runner(written(tmp_path, {"cases": [gamekit, other, core, recorded]}))
+    assert done.stdout == "2 passed, 0 failed, 2 skipped\n"
 
 
 def run_runner(*files: Path) -> subprocess.CompletedProcess[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hotseat.engine import gamekit
 from hotseat.engine.definition import (
     Game,
     State,
@@ -20,10 +21,12 @@ from hotseat.engine.definition import (
     views,
 )
 from hotseat.engine.errors import InvalidGameError, InvalidMatchError
+from hotseat.engine.gamekit import MoveContext
 from hotseat.engine.profile_delta import apply_profile_delta
 from hotseat.engine.profile_draft import draft_profile
 from hotseat.engine.refusal import Refusal
 from hotseat.engine.session import Session, create_session
+from hotseat.engine.step import Batch
 from hotseat.engine.validate import validate
 
 from .check_core import check
@@ -212,6 +215,33 @@ def applied(event: str, expect: Any, after: Any = "$unchanged", **more: Any) -> 
 
 
 ANYTHING: dict[str, Any] = {"ok": True, "steps": [{"snapshot": "$after"}]}
+
+
+def test_move_body_runs_once() -> None:
+    """A move of many possible outcomes runs its body once; the trace tells them all."""
+    bodies: list[str] = []
+
+    def roll(ctx: MoveContext) -> gamekit.Outcome:
+        bodies.append(ctx.phase)
+        die = ctx.rng.d6()
+        return gamekit.goto("rest", {"n": die}, end_turn=True)
+
+    game = gamekit.define_game(
+        name="small",
+        max_players=2,
+        setup=lambda ctx: {"n": 0},
+        moves=[roll],
+        phases={"play": gamekit.phase(), "rest": gamekit.phase()},
+    )
+    session = create_session(game, MATCH)
+    batch = session.apply("0", "roll", now=1)
+    assert isinstance(batch, Batch), batch
+    assert bodies == ["play"]
+    (taken,) = [step.transition for step in batch.steps]
+    assert taken.resolver == "roll:play:goto:rest:end_turn"
+    assert len(taken.evaluations[0].candidates) == 5
+    assert taken.rng is not None
+    assert taken.rng.draws == 1
 
 
 def test_table_names_tests_that_exist() -> None:
