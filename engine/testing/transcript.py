@@ -16,7 +16,14 @@ from ..session import Session
 from ..snapshot import Snapshot
 from .states import match_states
 
-__all__ = ["action_text", "json_text", "place_text", "transcript", "transcript_of"]
+__all__ = [
+    "action_text",
+    "json_text",
+    "place_text",
+    "record_text",
+    "transcript",
+    "transcript_of",
+]
 
 LINES_MAX = 40  # of a long match, the last ones
 TEXT_CHARS_MAX = 200
@@ -25,7 +32,7 @@ TEXT_CHARS_MAX = 200
 def transcript(session: Session) -> str:
     """The match of a session, one line for each record. It is played again for that."""
     lines = [
-        (_record_text(record), place_text(state.snapshot))
+        (record_text(record), place_text(state.snapshot))
         for record, state in match_states(session)
     ]
     return transcript_of(session, lines)
@@ -62,19 +69,20 @@ def place_text(snapshot: Snapshot) -> str:
     return f"{position.name}, turn {position.turn}, {said}"
 
 
-def json_text(value: object) -> str:
-    """A value in one line, cut when it is long. Works for what is not JSON, too."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= TEXT_CHARS_MAX else text[:TEXT_CHARS_MAX] + "..."
-
-
-def _record_text(record: Record) -> str:
+def record_text(record: Record) -> str:
+    """What a record did, as `0: take 3`, `start` or `timeout at 60000`."""
     given = record.input
     if record.index == 0:
         return "start"
     if "seat" in given:
         return action_text(given["seat"], given["event"], given["payload"])
     return f"timeout at {record.time_ms}"
+
+
+def json_text(value: object) -> str:
+    """A value in one line, cut when it is long. Works for what is not JSON, too."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= TEXT_CHARS_MAX else text[:TEXT_CHARS_MAX] + "..."
 
 
 def _names(seats: Iterable[str]) -> str:

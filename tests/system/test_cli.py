@@ -118,9 +118,13 @@ def test_installed_games_are_listed(tmp_path: Path) -> None:
     """All shipped games are there, and sound."""
     games = json.loads(hotseat("game", "list", "--json", cwd=tmp_path).stdout)["games"]
     assert {game["name"] for game in games} >= {
+        "battleship",
         "connect-four",
+        "crazy-eights",
         "pig-dice",
+        "reversi",
         "rock-paper-scissors",
+        "sealed-auction",
         "tic-tac-toe",
     }
     assert not [game for game in games if "error" in game]

@@ -126,6 +126,10 @@ def test_every_match_ends_and_is_right(place: Path) -> None:
         "connect-four",
         "rock-paper-scissors",
         "pig-dice",
+        "reversi",
+        "battleship",
+        "crazy-eights",
+        "sealed-auction",
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -10,27 +11,69 @@ import pytest
 
 from hotseat.engine import Game, Refusal, Session, canonical_bytes, freeze
 from hotseat.engine.games import (
+    battleship,
+    chess,
     connect_four,
+    crazy_eights,
     pig_dice,
+    reversi,
     rock_paper_scissors,
+    sealed_auction,
     tic_tac_toe,
 )
 from hotseat.engine.testing import check_game, random_playout
 
 GAMES = [
     pytest.param(module.game, id=module.game.name)
-    for module in (tic_tac_toe, connect_four, rock_paper_scissors, pig_dice)
+    for module in (
+        tic_tac_toe,
+        connect_four,
+        rock_paper_scissors,
+        pig_dice,
+        reversi,
+        sealed_auction,
+        battleship,
+        crazy_eights,
+    )
 ]
+SLOW = [pytest.param(chess.game, id="chess", marks=pytest.mark.slow)]
 
-# Payloads around what is legal: right, out of range, of the wrong type, too much.
-PAYLOADS: list[Any] = [
+SQUARES = [file + rank for file in "abcdefgh" for rank in "12345678"]
+
+# Every payload of the right shape, by game, and more.
+SHAPED: dict[str, list[Any]] = {
+    "tic-tac-toe": [{"cell": cell} for cell in range(-1, 10)],
+    "connect-four": [{"column": column} for column in range(-1, 8)],
+    "rock-paper-scissors": [
+        {"hand": hand} for hand in ("rock", "paper", "scissors", "well", None)
+    ],
+    "pig-dice": [],
+    "reversi": [{"cell": cell} for cell in range(-1, 65)],
+    "sealed-auction": [{"amount": amount} for amount in range(-1, 14)],
+    "battleship": [
+        *({"cell": cell} for cell in range(-1, 65)),
+        *({"cell": c, "across": a} for c in range(-1, 65) for a in (True, False)),
+    ],
+    "crazy-eights": [
+        {"card": rank + suit, "suit": named}
+        for rank in "23456789TJQKA1"
+        for suit in "CDHSX"
+        for named in ("C", "D", "H", "S", "X", None)
+    ],
+    "chess": [
+        {"uci": a + b + more}
+        for a in SQUARES
+        for b in SQUARES
+        for more in (("", *"nbrqk") if b[1] in "18" else ("",))
+    ],
+}
+
+# Payloads of no game's shape.
+SHAPELESS: list[Any] = [
     None,
     {},
     "rock",
     0,
-    *({"cell": cell} for cell in range(-1, 10)),
-    *({"column": column} for column in range(-1, 8)),
-    *({"hand": hand} for hand in ("rock", "paper", "scissors", "well", None)),
     {"cell": True},
     {"cell": "1"},
     {"cell": 1.5},
@@ -39,16 +82,16 @@ PAYLOADS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", [*GAMES, *SLOW])
 def test_game_conforms(game: Game) -> None:
     """The game keeps what every game owes to its hosts."""
-    check_game(game, seeds=map(str, range(10)))
+    check_game(game, seeds=map(str, range(1 if game is chess.game else 4)))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", [*GAMES, *SLOW])
 def test_random_matches_end(game: Game) -> None:
     """Random players always come to a result: a winner who sits there, or a draw."""
-    for seed in range(100):
+    for seed in range(3 if game is chess.game else 25):
         finished = random_playout(game, str(seed))
         winner = finished.result.get("winner")
         assert finished.result in ({"draw": True}, {"winner": winner})
@@ -59,20 +102,28 @@ def test_random_matches_end(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_legal_actions_are_what_is_accepted(game: Game) -> None:
-    """In every state, an action is legal if and only if it is accepted."""
-    for seed in range(5):
-        for session in states_of(game, str(seed)):
-            for seat in game.player_ids:
+    """An action is legal if and only if it is accepted; looked at here and there."""
+    for seed in "ab":
+        for session in some_states_of(game, seed):
+            for seat in session.snapshot.derived.active_players:
                 assert accepted(session, seat) == legal(session, seat)
+
+
+@pytest.mark.slow
+def test_legal_moves_of_chess_are_what_is_accepted() -> None:
+    """Of all the moves that can be written down."""
+    for session in some_states_of(chess.game, "moves", every=100):
+        for seat in session.snapshot.derived.active_players:
+            assert accepted(session, seat) == legal(session, seat)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_refused_moves_have_a_reason(game: Game) -> None:
     """Every move of the right shape that is refused in turn says why."""
-    for session in states_of(game, "reasons"):
+    for session in some_states_of(game, "reasons"):
         for seat in session.snapshot.derived.active_players:
-            for event in game.events:
-                for payload in PAYLOADS:
+            for event in events_of(session):
+                for payload in (*SHAPELESS, *SHAPED[game.name]):
                     answer = attempt(session, seat, event, payload)
                     if isinstance(answer, Refusal) and answer.code == "invalid_event":
                         assert answer.reason, (seat, event, payload)
@@ -92,9 +143,23 @@ def states_of(game: Game, seed: str) -> Iterator[Session]:
     yield session
     for record in finished.log[1:]:
         given = record.input
-        session.apply(given["seat"], given["event"], given["payload"], now=0)
+        session.apply(
+            given["seat"], given["event"], given["payload"], now=record.time_ms
+        )
         yield session
     assert session.result == finished.result
+
+
+def some_states_of(game: Game, seed: str, every: int = 16) -> Iterator[Session]:
+    """As `states_of`, at one state in `every`: the payloads to try are many."""
+    return islice(states_of(game, seed), 0, None, every)
+
+
+def events_of(session: Session) -> set[str]:
+    """The events that the state knows at all."""
+    name = session.snapshot.position.name
+    edges = session.game.transitions
+    return {edge.event for edge in edges if edge.event and edge.source == name}
 
 
 def match(game: Game) -> dict[str, Any]:
@@ -112,7 +177,7 @@ def accepted(session: Session, seat: str) -> set[tuple[str, bytes]]:
     return {
         (event, encoded(payload))
         for event in session.game.events
-        for payload in PAYLOADS
+        for payload in (*SHAPELESS, *SHAPED[session.game.name])
         if not isinstance(attempt(session, seat, event, payload), Refusal)
     }
 
