@@ -15,9 +15,13 @@ Why it strikes nothing else:
 - Finalizers of whoever's objects may run in the midst of it, when the collector does:
   a strike is held back until it is done.
 
+What counts is the processor time of the main thread, so that a machine that is busy
+with something else blames nobody. A call that blocks uses none; it is struck when it
+has lasted for ten budgets. Where the platform does not tell a thread's processor time,
+all time counts.
+
 What is promised: loops, recursion and blocking calls in Python. What is not: one long
-call into C code that looks for no signals. Time in which the whole process stands
-still, or the collector runs, is hardly counted: the thread does not run either.
+call into C code that looks for no signals.
 
 Code that catches `BaseException` is struck again in each budget, harder each time (see
 `_on_signal`), and what it returns in the end is not used. A loop that outlasts even
@@ -54,6 +58,9 @@ _log = structlog.get_logger()
 
 # Looks per budget: a call is struck at most a quarter of its budget late.
 _LOOKS_PER_BUDGET = 4
+
+# Budgets for which a call may last that uses no processor: it waits for something.
+_BUDGETS_BLOCKED = 10
 
 # Exceptions that one strike raises, one after the other: doubles with each strike.
 _BURST_MAX = 64
@@ -174,17 +181,22 @@ class Watchdog:
     def _watch(self) -> None:
         """The thread. Of the time between two looks it believes two pauses at most."""
         pause_s = self._budget_s / _LOOKS_PER_BUDGET
-        seen, strikes, held_s = 0, 0, 0.0
-        before_s = time.monotonic()
+        used = _processor_clock(self._main)
+        seen, strikes, used_s, lasted_s = 0, 0, 0.0, 0.0
+        before_s, used_before_s = time.monotonic(), used()
         while not self._closing.wait(pause_s):
-            now_s = time.monotonic()
-            passed_s, before_s = min(now_s - before_s, 2 * pause_s), now_s
+            now_s, used_now_s = time.monotonic(), used()
+            passed_s = min(now_s - before_s, 2 * pause_s)
+            worked_s = min(used_now_s - used_before_s, passed_s)
+            before_s, used_before_s = now_s, used_now_s
             busy = self._busy
             if busy != seen:
-                seen, strikes, held_s = busy, 0, 0.0
+                seen, strikes, used_s, lasted_s = busy, 0, 0.0, 0.0
             elif busy:
-                held_s += passed_s
-                if held_s >= (strikes + 1) * self._budget_s:
+                used_s += worked_s
+                lasted_s += passed_s
+                budget_s = (strikes + 1) * self._budget_s
+                if used_s >= budget_s or lasted_s >= _BUDGETS_BLOCKED * budget_s:
                     strikes += 1
                     self._strike(busy, strikes)
 
@@ -226,6 +238,14 @@ class Watchdog:
         if self._held_back and not self._collecting:
             self._held_back = False
             _ = self._signal.again
+
+
+def _processor_clock(thread: int) -> Callable[[], float]:
+    """The processor time of a thread in seconds; all time where that is not told."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
 
 
 class LookBack:
