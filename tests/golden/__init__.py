@@ -1,0 +1,1 @@
+"""Golden transcripts: one match of every shipped game, told in full."""
