@@ -9,6 +9,10 @@ Rules, each bought with a measurement:
   loop. The exception is refusing a pipe before it is connected.
 - A PUSH socket may have one pipe in its life. nng would redial, and what had waited
   would go before our hello.
+- nng keeps a pipe that its peer closed at once among those it sends through, and
+  frees it: so nothing is sent once it is removed, and none follows it.
+- A socket that is closed while it dials may lose its descriptor: it is closed when
+  the dial has had time to end.
 - Every option has a value of ours, set before listening or dialling: nng's own
   limit on the size of a message is none.
 - nng must not be forked: start processes with exec only.
@@ -16,7 +20,11 @@ Rules, each bought with a measurement:
 
 from __future__ import annotations
 
+import math
 import random
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -43,9 +51,12 @@ RECEIVE_MAX_BYTES = MESSAGE_LIMIT_BYTES + 64 * 1024
 # connection busy; what is held is lost with the pipe.
 _SEND_BUFFER_MESSAGES = 8
 
-# Milliseconds between nng's own attempts to bring a new socket's pipe up.
-_RECONNECT_MS_MIN = 50
-_RECONNECT_MS_MAX = 1000
+# Milliseconds between nng's own attempts to bring a new socket's pipe up; it draws
+# each pause from zero to this. Long beside `_SETTLE_S`: few are met by a close.
+_RECONNECT_MS = 1000
+
+# Seconds in which an attempt to dial ends one way or the other, on any near network.
+_SETTLE_S = 0.1
 
 
 class NngEndpoint(WireEndpoint):
@@ -81,6 +92,7 @@ class NngWire:
         self._fd = -1
         self._post: Post
         self._pipes: dict[int, Any] = {}
+        self._settling: deque[tuple[float, Any]] = deque()  # sockets, and when to close
         self._closed = False
 
     def listen(
@@ -120,6 +132,7 @@ class NngWire:
                 return pipe, message.bytes
 
     async def wait(self) -> None:
+        self._close_settled(time.monotonic())
         await anyio.wait_readable(self._fd)
 
     def close_pipe(self, pipe: int) -> None:
@@ -138,7 +151,8 @@ class NngWire:
         Raises:
             LinkRefused: `inbox` is no address that nng can dial.
         """
-        return NngChannel(inbox, self._post, up, down)
+        self._close_settled(time.monotonic())
+        return NngChannel(inbox, self._post, up, down, self._close_later)
 
     def close(self) -> None:
         if not self._closed and self._socket is not None:
@@ -147,6 +161,14 @@ class NngWire:
                 anyio.notify_closing(self._fd)
             self._socket.close()
             self._pipes.clear()
+            self._close_settled(math.inf)
+
+    def _close_later(self, socket: Any) -> None:
+        self._settling.append((time.monotonic() + _SETTLE_S, socket))
+
+    def _close_settled(self, now_s: float) -> None:
+        while self._settling and self._settling[0][0] <= now_s:
+            self._settling.popleft()[1].close()
 
     def _pipe_up(self, pipe: Any, opened: Callable[[int], None]) -> None:
         self._pipes[pipe.id] = pipe
@@ -166,7 +188,10 @@ class NngWire:
 
 
 class NngChannel:
-    """One PUSH socket with at most one pipe."""
+    """One PUSH socket with at most one pipe.
+
+    `close_later` takes the socket when it cannot be closed at once.
+    """
 
     def __init__(
         self,
@@ -174,22 +199,25 @@ class NngChannel:
         post: Post,
         up: Callable[[], None],
         down: Callable[[], None],
+        close_later: Callable[[Any], None],
     ) -> None:
         self._fd = -1
         self._closed = False
-        self._piped = False
+        # Its one pipe's life, as nng tells it: removed may come before connected.
+        self._piped = self._connected = self._removed = False
+        # Held while sending: nng frees a pipe after it told that it is removed.
+        self._pipe_stays = threading.Lock()
+        self._post = post
+        self._up, self._down = up, down
+        self._close_later = close_later
         self._socket = pynng.Push0(
             send_buffer_size=_SEND_BUFFER_MESSAGES,
-            reconnect_time_min=_RECONNECT_MS_MIN,
-            reconnect_time_max=_RECONNECT_MS_MAX,
+            reconnect_time_min=_RECONNECT_MS,
+            reconnect_time_max=_RECONNECT_MS,
         )
         self._socket.add_pre_pipe_connect_cb(self._admit)
-        self._socket.add_post_pipe_connect_cb(
-            lambda pipe: post_quietly(post, partial(self._unless_closed, up))
-        )
-        self._socket.add_post_pipe_remove_cb(
-            lambda pipe: post_quietly(post, partial(self._unless_closed, down))
-        )
+        self._socket.add_post_pipe_connect_cb(self._on_connected)
+        self._socket.add_post_pipe_remove_cb(self._on_removed)
         try:
             self._socket.dial(inbox, block=False)
         except pynng.NNGException as error:
@@ -197,13 +225,16 @@ class NngChannel:
             raise LinkRefused(f"{inbox!r} cannot be dialled: {error}") from error
 
     def send(self, message: bytes) -> bool:
-        if self._closed:
-            return False
-        try:
-            self._socket.send(message, block=False)
-        except pynng.TryAgain:
-            return False
-        return True
+        with self._pipe_stays:
+            if self._closed:
+                return False
+            if self._removed:
+                return True  # and lost with the pipe, as what nng holds for it is
+            try:
+                self._socket.send(message, block=False)
+            except pynng.TryAgain:
+                return False
+            return True
 
     async def wait(self) -> None:
         if self._fd < 0:
@@ -215,13 +246,29 @@ class NngChannel:
             self._closed = True
             if self._fd >= 0:
                 anyio.notify_closing(self._fd)
-            self._socket.close()
+            if self._connected and not self._removed:
+                self._socket.close()
+            else:  # nng may be dialling, for the first time or again
+                self._close_later(self._socket)
+
+    # In threads of nng's.
 
     def _admit(self, pipe: Any) -> None:
-        """In a thread of nng's, before a pipe is connected: only the first is."""
-        if self._piped:
+        """Before a pipe is connected: only the first is."""
+        if self._piped or self._closed:
             pipe.close()
         self._piped = True
+
+    def _on_connected(self, pipe: Any) -> None:
+        self._connected = True
+        post_quietly(self._post, partial(self._unless_closed, self._up))
+
+    def _on_removed(self, pipe: Any) -> None:
+        with self._pipe_stays:
+            self._removed = True
+        post_quietly(self._post, partial(self._unless_closed, self._down))
+
+    # In the loop.
 
     def _unless_closed(self, callback: Callable[[], None]) -> None:
         if not self._closed:

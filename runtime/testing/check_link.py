@@ -170,9 +170,9 @@ async def check_a_slow_peer_fills_its_queue_only(make: LinkMaker) -> None:
                     break
                 accepted += 1
                 await anyio.lowlevel.checkpoint()
+        assert a.endpoint.statistics().queued_frames > 0
         a.endpoint.send("c", numbered(5))
         assert (await c.next(Arrival, "a")).frame == numbered(5)
-        assert a.endpoint.statistics().queued_frames > 0
         b.go_on_reading()
         await b.until(lambda: len(b.frames("a")) == accepted, f"{accepted} frames")
         numbers = [f.request for f in b.frames("a")]  # type: ignore[union-attr]

@@ -6,10 +6,12 @@ import gc
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import count
@@ -42,6 +44,7 @@ SECRET = Credential(b"the cluster's own secret")
 OPTIONS = LinkOptions(heartbeat_s=0.2, silence_s=1.0)
 incarnations = count(1)
 ECHO = Path(__file__).with_name("echo_process.py")
+HUNG_UP = Path(__file__).with_name("hung_up_process.py")
 backends = pytest.mark.parametrize("backend", ["trio", "asyncio"])
 
 
@@ -102,6 +105,42 @@ def test_50_megabytes_cost_only_their_connection(backend: str, proven: bool) -> 
         anyio.run(main, backend=backend)
     lost = [line for line in logs if line["event"] == PIPE_LOST]
     assert next(line["process"] for line in lost) == ("big" if proven else None)
+
+
+@contextmanager
+def hanging_up() -> Iterator[str]:
+    """The address of somebody who greets as nng does, and hangs up at once."""
+
+    def greet(server: socket.socket) -> None:
+        with suppress(OSError):  # the server was closed
+            while True:
+                connection, _ = server.accept()
+                with connection, suppress(OSError):
+                    connection.sendall(b"\x00SP\x00\x00\x51\x00\x00")
+
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as server:
+        thread = threading.Thread(target=greet, args=(server,))
+        thread.start()
+        try:
+            yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@backends
+def test_a_peer_that_hangs_up_at_once_costs_nothing(backend: str) -> None:
+    """However often it does: the process lives on, with no descriptor more."""
+    with hanging_up() as address:
+        run = subprocess.run(
+            [sys.executable, str(HUNG_UP), backend, address],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr[-500:]
+    assert int(run.stdout.split()[-1]) <= 4  # a hundred links, thousands of dials
 
 
 @backends
