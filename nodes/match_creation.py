@@ -26,8 +26,9 @@ __all__ = ["Creation", "read_creation", "start_match"]
 
 _log = structlog.get_logger()
 
-# Characters of a creation key: a client's own name for its match.
-_KEY_LENGTH_MAX = 256
+# Characters of a creation key, and of a game's name and version as they are asked
+# for: a refusal repeats them.
+_NAME_LENGTH_MAX = 256
 
 # Diagnostics of an invalid game that are sent to whoever asked for it.
 _DIAGNOSTICS_MAX = 20
@@ -45,8 +46,11 @@ def read_creation(
     frame: CreateMatch, principal: str, input_bytes_max: int
 ) -> Creation | Refused:
     """Read a request to create a match; nothing is run yet."""
-    if not 1 <= len(frame.key) <= _KEY_LENGTH_MAX:
-        text = f"a creation key has 1 to {_KEY_LENGTH_MAX} characters"
+    if not 1 <= len(frame.key) <= _NAME_LENGTH_MAX:
+        text = f"a creation key has 1 to {_NAME_LENGTH_MAX} characters"
+        return refused(frame.request, "malformed_request", text)
+    if max(len(frame.game), len(frame.version)) > _NAME_LENGTH_MAX:
+        text = f"a game's name and version have at most {_NAME_LENGTH_MAX} characters"
         return refused(frame.request, "malformed_request", text)
     size = memoryview(frame.match).nbytes
     if size > input_bytes_max:

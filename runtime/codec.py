@@ -64,6 +64,9 @@ FRAMES_PER_MESSAGE_MAX: Final = 8192
 # payload itself.
 VALUE_DEPTH_MAX: Final = NESTING_MAX + 8
 
+# Characters of a decoder's reason: it may repeat what was sent, and it is logged.
+_REASON_LENGTH_MAX = 200
+
 # Bytes of a packed value that a player sends.
 PAYLOAD_LIMIT_BYTES: Final = PAYLOAD_BYTES_MAX
 
@@ -210,7 +213,8 @@ def _decode(decode: Callable[[Any], T], data: bytes | msgspec.Raw) -> T:
         ) from None
     except (msgspec.MsgspecError, ValueError, OverflowError, TypeError) as error:
         # Dates out of range and keys that cannot be hashed come as plain errors.
-        raise FrameMalformed(f"not a message of this protocol: {error}") from error
+        why = str(error)[:_REASON_LENGTH_MAX]
+        raise FrameMalformed(f"not a message of this protocol: {why}") from error
 
 
 def _check_size(size: int, limit: int, what: str, unit: str = "bytes") -> None:

@@ -147,7 +147,7 @@ async def test_a_match_input_that_does_not_fit_is_refused(match: Any) -> None:
 
 
 async def test_a_request_that_cannot_be_read_is_refused() -> None:
-    """Its bytes, its depth, its size, its key."""
+    """Its bytes, its depth, its size, its names."""
     async with node_stage(race()) as node:
         deep = msgspec.Raw(b"\x91" * 20_000 + b"\xc0")
         for raw, code in (
@@ -160,6 +160,10 @@ async def test_a_request_that_cannot_be_read_is_refused() -> None:
             )
         for key in ("", "k" * 300):
             frame = create_frame("race", key)
+            assert await node.refused(ALICE, frame) == "malformed_request"
+        match = pack({"players": ["0", "1"]})
+        for game, version in (("g" * 300, ""), ("race", "1" * 300)):
+            frame = CreateMatch(0, "k", game, version, match)
             assert await node.refused(ALICE, frame) == "malformed_request"
         assert await node.refused(ALICE, FetchTable(0)) == "malformed_request"
 

@@ -299,6 +299,14 @@ def test_the_largest_frame_fits_into_a_message() -> None:
     decode_message(encode_message(2**63 - 1, [largest]))
 
 
+def test_a_refusal_does_not_repeat_at_length_what_was_sent() -> None:
+    """It is logged before anybody has proved anything: a line, not a megabyte."""
+    hello = [1, 1, "c", "p", "x" * 900_000, "i", "u", "tcp://", [], "r", 1, b""]
+    with pytest.raises(FrameMalformed) as caught:
+        decode_message(msgpack.packb(hello))
+    assert len(str(caught.value)) < 400
+
+
 def test_frames_of_a_message_are_counted() -> None:
     """Too many tiny frames are refused by both ends."""
     beat = encode_frame(frame.Heartbeat(0))
