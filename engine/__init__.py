@@ -27,6 +27,7 @@ from .definition import state as state
 from .definition import timeout as timeout
 from .definition import transition as transition
 from .definition import views as views
+from .diagnostic import DIAGNOSTICS as DIAGNOSTICS
 from .digest import canonical_bytes as canonical_bytes
 from .digest import state_digest as state_digest
 from .draft import draft as draft
@@ -57,7 +58,7 @@ from .jsonvalue import Json as Json
 from .machine import Machine as Machine
 from .machine import compile_game as compile_game
 from .match_input import is_host as is_host
-from .playback import replay as replay
+from .playback import replay_log as replay_log
 from .profile_change import ProfileChanges as ProfileChanges
 from .profile_change import bind_profiles as bind_profiles
 from .profile_change import join_profile_deltas as join_profile_deltas

@@ -40,7 +40,7 @@ def normalize_match_input(game: Game, raw: object) -> FDict:
         game.config, match.get("config"), present="config" in match
     )
     if config is not None:
-        completed["config"] = config
+        completed["config"] = freeze(config, label="match.config")
     return freeze_parts(completed)
 
 

@@ -7,19 +7,23 @@ wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+import msgspec
+
 from .definition import Game
+from .digest import NO_DIGEST
 from .errors import DigestMismatchError, EngineError, ReplayError
 from .machine import Machine, compile_game
 from .record import Record, RecordKind, seal_record
 from .refusal import Refusal
-from .session import Session, create_record
+from .session import Session
 from .snapshot import Snapshot
 from .step import Batch
 
-__all__ = ["replay"]
+__all__ = ["Played", "play_record", "replay_log", "start_record", "verify_records"]
 
 # Kinds that leave G, position, result and rng as they were.
 _STILL: Final = frozenset(
@@ -44,7 +48,18 @@ _FIELDS: Final = (
 )
 
 
-def replay(game: Game, records: Iterable[Record]) -> Session:
+class Played(msgspec.Struct, frozen=True):
+    """A record that was played back: what it found, did and left."""
+
+    record: Record
+    before: Snapshot | None
+    """None for the creation."""
+    batch: Batch | None
+    """None when the record caused no steps."""
+    snapshot: Snapshot
+
+
+def replay_log(game: Game, records: Iterable[Record]) -> Session:
     """Rebuild a match from its log. Every digest is computed again and compared.
 
     Raises:
@@ -57,11 +72,27 @@ def replay(game: Game, records: Iterable[Record]) -> Session:
     if not log:
         raise ReplayError(0, "the log is empty")
     machine = compile_game(game)
-    snapshot = _created(machine, log[0])
-    chain = log[0].digest
-    for index, record in enumerate(log[1:], start=1):
-        batch = _played(machine, snapshot, index, record)
-        before, snapshot = snapshot, snapshot if batch is None else batch.snapshot
+    last = deque(verify_records(machine, log), maxlen=1)[0]
+    return Session(machine, last.snapshot, log)
+
+
+def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Played]:
+    """Play a log back record by record; each is given out once its digest is right.
+
+    Raises, from the iteration:
+        DigestMismatchError: a record differs; `index` and `field` say which and where.
+        ReplayError: a record cannot be played back.
+    """
+    snapshot: Snapshot | None = None
+    chain = NO_DIGEST
+    for index, record in enumerate(records):
+        batch = None
+        before = snapshot
+        if before is None:
+            snapshot = start_record(machine, record)
+        else:
+            batch = play_record(machine, before, index, record)
+            snapshot = before if batch is None else batch.snapshot
         made = seal_record(
             chain,
             index=index,
@@ -75,53 +106,70 @@ def replay(game: Game, records: Iterable[Record]) -> Session:
         )
         _compare(index, record, made)
         chain = made.digest
-    return Session(machine, snapshot, log)
+        yield Played(record, before, batch, snapshot)
 
 
-def _created(machine: Machine, record: Record) -> Snapshot:
+def start_record(machine: Machine, record: Record, *, named: bool = True) -> Snapshot:
+    """Do what a log's first record did; `named`: it must name this very game.
+
+    Raises:
+        ReplayError: it is no creation, is of another game, or the match does not start.
+    """
     game, given = machine.game, record.input
     if record.kind is not RecordKind.CREATE:
         raise ReplayError(0, f"a log begins with the creation, not {record.kind}")
-    named = (given.get("game"), given.get("version"))
-    if named != (game.name, game.version):
+    name = (given.get("game"), given.get("version"))
+    if named and name != (game.name, game.version):
         raise ReplayError(
             0,
-            f"the log is of {named[0]} version {named[1]}, "
+            f"the log is of {name[0]} version {name[1]}, "
             f"not of {game.name} version {game.version}",
         )
     try:
-        first = machine.start(given.get("match"), given.get("seed", ""), record.time_ms)
+        return machine.start(given.get("match"), given.get("seed", ""), record.time_ms)
     except EngineError as error:
         raise ReplayError(0, f"the match does not start: {error}") from error
-    _compare(0, record, create_record(game, given.get("match"), first))
-    return first
 
 
-def _played(
+def play_record(
     machine: Machine, before: Snapshot, index: int, record: Record
 ) -> Batch | None:
-    given, now = record.input, record.time_ms
-    answer: Batch | Refusal | None = None
+    """Do what a record did, later than the first; None when it caused no steps.
+
+    Raises:
+        ReplayError: the game refuses it now, or a replay cannot do it.
+    """
     if record.kind in _STILL:
         return None
+    try:
+        answer = _answer(machine, before, record)
+    except EngineError as error:
+        raise ReplayError(index, f"the {record.kind} is malformed: {error}") from error
+    if isinstance(answer, Batch):
+        return answer
+    if isinstance(answer, str):
+        raise ReplayError(index, answer)
+    why = "nothing was due" if answer is None else f"{answer.code}, {answer.message}"
+    raise ReplayError(index, f"the {record.kind} is not accepted now: {why}")
+
+
+def _answer(
+    machine: Machine, before: Snapshot, record: Record
+) -> Batch | Refusal | str | None:
+    given, now = record.input, record.time_ms
+    action_id = given.get("action_id", "")
     if record.kind is RecordKind.ACTION:
-        answer = machine.apply(
+        return machine.apply(
             before,
             given.get("seat", ""),
             given.get("event", ""),
             given.get("payload"),
             now=now,
-            action_id=given.get("action_id", ""),
+            action_id=action_id,
         )
-    elif record.kind is RecordKind.TIMEOUT:
-        action_id = given.get("action_id", "")
-        answer = machine.fire_timeout(before, now=now, action_id=action_id)
-    else:
-        raise ReplayError(index, f"a replay cannot do what {record.kind} did")
-    if isinstance(answer, Batch):
-        return answer
-    why = "nothing was due" if answer is None else f"{answer.code}, {answer.message}"
-    raise ReplayError(index, f"the {record.kind} is not accepted now: {why}")
+    if record.kind is RecordKind.TIMEOUT:
+        return machine.fire_timeout(before, now=now, action_id=action_id)
+    return f"a replay cannot do what {record.kind} did"
 
 
 def _compare(index: int, found: Record, made: Record) -> None:

@@ -19,7 +19,7 @@ from ..definition import Game
 from ..errors import EngineError
 from ..jsonvalue import Json
 from ..machine import Machine
-from ..playback import replay
+from ..playback import replay_log
 from ..refusal import Refusal
 from ..session import Session, session_from_snapshot
 from ..snapshot import Snapshot
@@ -77,7 +77,7 @@ def _faults(
     again = random_playout(game, seed, players=players)
     if finished.digest != again.digest:
         yield "the same seed gave two different matches"
-    if replay(game, finished.log).digest != finished.digest:
+    if replay_log(game, finished.log).digest != finished.digest:
         yield "its log replays to another digest"
     seals = Seals()
     for _, session in match_states(finished):

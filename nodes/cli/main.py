@@ -26,6 +26,7 @@ COMMANDS = (
     ("loadtest", "loadtest:loadtest", "Let simulated players play, and check it all."),
     ("play", "play:play", "Play a game in the terminal, with people and bots."),
     ("game", "game:app", "List the games there are; check a game of yours."),
+    ("replay", "replay:app", "Look at saved matches; verify them; try new code."),
     ("node", "node:node", "Run one node process."),
     ("version", "version:version", "Show the version."),
 )

@@ -31,7 +31,9 @@ __all__ = [
     "as_if_aliased",
     "demand_at_creation",
     "demand_at_step",
+    "kept_in_envelopes",
     "softened",
+    "view_of_own_frame",
 ]
 
 Json = Any
@@ -124,6 +126,39 @@ def as_if_aliased(profile: Json, delta: Sequence[Json]) -> Json:
             case _ if isinstance(container, list) or last in container:
                 del container[last]
     return recorded
+
+
+def kept_in_envelopes(given: Json, read: Json) -> Json:
+    """A recorded envelope as deviation 6 wants it read: with the match's profiles."""
+    profiles = given.get("match", {}).get("profiles")
+    if profiles is None:
+        return read
+    return {**read, "match": {**read["match"], "profiles": profiles}}
+
+
+def view_of_own_frame(case: Case, frame: Mapping[str, Json]) -> Json:
+    """A recorded frame's view as deviation 6 wants it: of that frame.
+
+    The reference takes the view of every frame of a batch after the whole batch.
+    """
+    following = case["frames"][frame["revision"] + 1 :][:1]
+    ids = [_batch(frame), *map(_batch, following)]
+    if frame["playerView"] is None or len(ids) < 2 or ids[0] != ids[1]:
+        return frame["playerView"]
+    views = case["game"].get("views") or {}
+    if "player" not in views:
+        return frame["G"] if not views else evaluate(views["public"], dict(frame))
+    seat, position, G = case["envelope"]["playerID"], frame["position"], frame["G"]
+    scope = {**frame, "viewer": seat, "player": {"id": seat}}
+    scope |= {"phase": position["name"], "turn": position["turn"]}
+    if case["kind"] == "gamekit":
+        scope["G"] = {key: value for key, value in G.items() if key != "__gamekit"}
+    return evaluate(views["player"], scope)
+
+
+def _batch(frame: Mapping[str, Json]) -> Json:
+    step = frame["step"]
+    return None if step is None else step["event"]["actionID"]
 
 
 def _found(demands: Iterable[Demand | None]) -> Iterator[Demand]:
@@ -334,6 +369,30 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "a game that declares what the public sees must not show its seats all of G",
         f"{TESTS}::test_seat_sees_the_public_view_when_it_has_no_own",
         at_step=_public_view_only,
+    ),
+    Deviation(
+        6,
+        "profiles_in_envelopes",
+        "a game with stored profiles would replay to something else",
+        f"{TESTS}::test_envelopes_keep_profiles",
+    ),
+    Deviation(
+        6,
+        "empty_seed_in_envelopes",
+        "an envelope that can be written can be read",
+        f"{TESTS}::test_an_envelope_may_have_an_empty_seed",
+    ),
+    Deviation(
+        6,
+        "view_of_own_frame",
+        "a frame shows a seat what it saw then, not what it saw later",
+        f"{TESTS}::test_frames_of_a_batch_have_their_own_views",
+    ),
+    Deviation(
+        6,
+        "timeouts_are_records",
+        "a deadline that fired is part of the match: it is logged, replayed and found",
+        f"{TESTS}::test_timeouts_replay_exactly",
     ),
     Deviation(
         8,

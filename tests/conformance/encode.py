@@ -36,6 +36,7 @@ from hotseat.engine.turn import Turn
 __all__ = [
     "control_meta_json",
     "derived_json",
+    "evaluation_json",
     "event_json",
     "graph_json",
     "match_json",
@@ -47,6 +48,7 @@ __all__ = [
     "snapshot_json",
     "step_json",
     "summary_json",
+    "transition_json",
     "turn_json",
 ]
 
@@ -162,18 +164,18 @@ def step_json(step: Step) -> Json:
     return {
         "kind": "internal" if step.kind == "timeout" else step.kind,
         "event": event_json(step.event),
-        "transition": _transition_json(step.transition),
+        "transition": transition_json(step.transition),
     }
 
 
-def _transition_json(record: TransitionRecord) -> Json:
+def transition_json(record: TransitionRecord) -> Json:
     encoded: dict[str, Json] = {
         "enqueued": [
             {"kind": queued.kind, "payload": plain(queued.payload)}
             for queued in record.enqueued
         ],
         "event": record.event,
-        "evaluations": [_evaluation_json(e) for e in record.evaluations],
+        "evaluations": [evaluation_json(e) for e in record.evaluations],
         "from": record.source,
         "fromPath": list(record.source_path),
         "matchedFrom": record.matched_from,
@@ -189,7 +191,7 @@ def _transition_json(record: TransitionRecord) -> Json:
     return encoded
 
 
-def _evaluation_json(evaluation: Evaluation) -> Json:
+def evaluation_json(evaluation: Evaluation) -> Json:
     return {
         "event": evaluation.event,
         "from": evaluation.source,

@@ -11,7 +11,9 @@ from . import (
     check_core,
     check_gamekit,
     check_games,
+    check_inspector,
     check_profile,
+    check_replay,
     check_rng,
     check_roundrobin,
     check_validation,
@@ -25,10 +27,6 @@ Check = Callable[[Mapping[str, Json]], Iterator[Outcome]]
 
 # Formats of parts that do not exist yet, by a key that only they have.
 LATER_FORMATS = {
-    "materialize": "replay",
-    "branches": "replay",
-    "timeline": "inspector",
-    "handoffs": "inspector",
     "schemas": "hosted",
 }
 PROFILE_SECTIONS = {"mutation", "update", "commit", "isHost"}
@@ -49,7 +47,8 @@ def check_file(path: Path) -> Iterator[Outcome]:
     if check is None:
         raise UnreadableFile(
             f"{path}: not a vector file of a known format (rng, roundrobin, "
-            "core_semantics, gamekit, games, validation, profile); its keys are "
+            "core_semantics, gamekit, games, validation, profile, replay, "
+            "inspector); its keys are "
             f"{', '.join(map(repr, document)) or 'none'}"
         )
     return check(document)
@@ -75,6 +74,10 @@ def _recognise(document: Mapping[str, Json]) -> Check | None:
         return check_games.check
     if {"modifiers", "view_helpers"} & document.keys():
         return check_gamekit.check
+    if check_replay.is_replay_document(document):
+        return check_replay.check
+    if check_inspector.is_inspector_document(document):
+        return check_inspector.check
     for key, name in LATER_FORMATS.items():
         if key in document:
             return _skip_all(name)

@@ -22,9 +22,19 @@ from hotseat.engine.definition import (
 )
 from hotseat.engine.errors import InvalidGameError, InvalidMatchError
 from hotseat.engine.gamekit import MoveContext
+from hotseat.engine.playback import verify_records
 from hotseat.engine.profile_delta import apply_profile_delta
 from hotseat.engine.profile_draft import draft_profile
+from hotseat.engine.record import RecordKind
 from hotseat.engine.refusal import Refusal
+from hotseat.engine.replay import (
+    Cursor,
+    Timeline,
+    materialize,
+    read_envelope,
+    save_session,
+    write_envelope,
+)
 from hotseat.engine.session import Session, create_session
 from hotseat.engine.step import Batch
 from hotseat.engine.validate import validate
@@ -329,3 +339,71 @@ def test_drafts_record_what_they_do() -> None:
     assert apply_profile_delta({"wins": 0}, delta)["log"] == seen[0] == [1]
     assert [op["op"] for op in delta] == ["set", "push"]
     assert delta[0]["value"] == []
+
+
+# --- replays ------------------------------------------------------------------------
+
+
+def reopened(session: Session, **more: Any) -> Timeline:
+    """The match of a session after a trip through the text of an envelope."""
+    text = write_envelope(save_session(session, **more))
+    return materialize(session.machine, read_envelope(text))
+
+
+def test_envelopes_keep_profiles() -> None:
+    """A match with stored profiles replays to what it was, not to fresh profiles."""
+
+    def read(ctx: Any) -> Any:
+        return {"G": {"n": ctx.match["profiles"]["0"]["wins"]}}
+
+    game = small_game(transition("go", "play", "play", read))
+    match = {**MATCH, "profiles": {"0": {"wins": 40}, "1": {"wins": 2}}}
+    session = create_session(game, match)
+    session.apply("0", "go", now=1)
+    assert reopened(session).frame(1).snapshot == session.snapshot
+    assert session.snapshot.G == {"n": 40}
+
+
+def test_an_envelope_may_have_an_empty_seed() -> None:
+    """What can be played and written with an empty seed can be read again."""
+    session = create_session(small_game(), MATCH, seed="")
+    assert reopened(session).frame(0).snapshot == session.snapshot
+
+
+def test_frames_of_a_batch_have_their_own_views() -> None:
+    """In the middle of a batch, a seat's view is of the middle, not of the end."""
+
+    def twice(ctx: Any) -> Any:
+        more = [enqueue("go")] if ctx.G["n"] == 0 else []
+        return {"G": {"n": ctx.G["n"] + 1}, "enqueue": more}
+
+    own = views(player=lambda ctx, seat: {"seen": ctx.G["n"]})
+    session = create_session(
+        small_game(transition("go", "play", "play", twice), views=own), MATCH
+    )
+    session.apply("0", "go", now=1)
+    timeline = reopened(session, player_id="1")
+    seen = [timeline.player_view(frame) for frame in timeline.frames()]
+    assert seen == [{"seen": 0}, {"seen": 1}, {"seen": 2}]
+
+
+def test_timeouts_replay_exactly() -> None:
+    """A deadline that fired is in the log as such, replays, and can be sought."""
+    late = timeout(
+        "play", "play", lambda ctx: {"G": {"n": ctx.rng.d6(), "at": ctx.now}}
+    )
+    session = create_session(small_game(transition("go", "play", "play"), late), MATCH)
+    assert session.fire_timeout(130) is not None
+    session.apply("0", "go", now=140)
+    assert session.log[1].kind is RecordKind.TIMEOUT
+    timeline = reopened(session)
+    assert timeline.frame(timeline.head).snapshot == session.snapshot
+    assert timeline.frame(1).step == session_step(session)
+    assert Cursor(timeline).seek_action("m_1").revision == 1
+
+
+def session_step(session: Session) -> Any:
+    """The step of the second record, played again."""
+    records = list(verify_records(session.machine, session.log))
+    assert records[1].batch is not None
+    return records[1].batch.steps[0]

@@ -97,6 +97,7 @@ def test_config_is_completed_with_defaults() -> None:
         game(config=SCHEMA), {"players": ["0"], "config": {"rounds": 5.0}}
     )
     assert match["config"] == {"rounds": 5, "hard": False, "mode": "a"}
+    assert isinstance(match["config"], FDict)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hotseat.engine import (
     explain,
     record_from_json,
     record_to_json,
-    replay,
+    replay_log,
     session_from_snapshot,
     snapshot_from_json,
     snapshot_to_json,
@@ -116,7 +116,7 @@ def test_every_log_replays_to_every_snapshot(plan: Plan, script: Script) -> None
     log = [through_json(record) for record in session.log]
     assert log == list(session.log)
     for length, snapshot in enumerate(snapshots, start=1):
-        again = replay(session.game, log[:length])
+        again = replay_log(session.game, log[:length])
         assert again.snapshot == snapshot
         assert again.digest == log[length - 1].digest
         stored = json.loads(json.dumps(snapshot_to_json(snapshot)))

@@ -22,7 +22,7 @@ from hotseat.engine import (
     freeze,
     record_from_json,
     record_to_json,
-    replay,
+    replay_log,
     session_from_snapshot,
     snapshot_from_json,
     snapshot_to_json,
@@ -70,7 +70,7 @@ def test_a_replay_reproduces_every_snapshot_and_digest(
     records = [record_from_json(record) for record in sent]
     assert records == list(session.log)
     for length in range(1, len(records) + 1):
-        again = replay(everything(), records[:length])
+        again = replay_log(everything(), records[:length])
         assert again.digest == records[length - 1].digest
         assert again.revision == records[length - 1].revision_after
     assert again.snapshot == session.snapshot
@@ -159,7 +159,7 @@ def test_a_changed_record_is_named(
     altered = {field: changed(records[4])}
     records[4] = msgspec.structs.replace(records[4], **altered)
     with pytest.raises(DigestMismatchError) as caught:
-        replay(everything(), records)
+        replay_log(everything(), records)
     assert caught.value.index == 4
     assert caught.value.field in (field, "digest")
 
@@ -177,7 +177,7 @@ def test_rules_that_changed_are_found_at_the_first_record_they_change() -> None:
     for n in range(5):
         accepted(session.apply("0", "go", n, now=n))
     with pytest.raises(DigestMismatchError) as caught:
-        replay(one_state(changed), session.log)
+        replay_log(one_state(changed), session.log)
     assert caught.value.index == 4
 
 
@@ -185,7 +185,7 @@ def test_a_missing_record_is_named() -> None:
     """A gap in the log shows at the record after it."""
     records = list(played(LONG).log)
     with pytest.raises(DigestMismatchError) as caught:
-        replay(everything(), [*records[:3], *records[4:]])
+        replay_log(everything(), [*records[:3], *records[4:]])
     assert (caught.value.index, caught.value.field) == (3, "index")
 
 
@@ -243,7 +243,7 @@ def test_records_that_leave_the_state_alone_are_replayed() -> None:
     """Seats and sessions of a host's log are chained in, and change nothing."""
     session = played(LONG)
     record = still_record(session, RecordKind.SESSION)
-    again = replay(everything(), [*session.log, record])
+    again = replay_log(everything(), [*session.log, record])
     assert again.snapshot == session.snapshot
     assert again.digest == record.digest
 
@@ -262,14 +262,14 @@ def test_a_log_that_cannot_be_played_says_why(
 ) -> None:
     """Empty, headless, twice created, or with what only a host can do."""
     with pytest.raises(ReplayError) as caught:
-        replay(everything(), log(played(LONG)))
+        replay_log(everything(), log(played(LONG)))
     assert not isinstance(caught.value, DigestMismatchError)
 
 
 def test_a_log_of_another_game_is_refused() -> None:
     """The name and the version are checked before anything is played."""
     with pytest.raises(ReplayError, match="everything version 1"):
-        replay(one_state(), played(LONG).log)
+        replay_log(one_state(), played(LONG).log)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from hotseat.engine import (
     define_game,
     event,
     reject,
-    replay,
+    replay_log,
     state,
     state_digest,
     transition,
@@ -316,4 +316,4 @@ def test_b35_the_5000th_move_costs_what_the_10th_did() -> None:
     assert session.revision >= 5_000
     assert late_calls <= early_calls * 1.05
     assert late_bytes <= early_bytes * 1.10
-    assert replay(game, session.log).digest == session.digest
+    assert replay_log(game, session.log).digest == session.digest

@@ -1,0 +1,34 @@
+"""A match at one revision: what led there, and what it is there."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..record import Record, RecordKind
+from ..snapshot import Snapshot
+from ..step import Step
+
+__all__ = ["Frame"]
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One revision. Frame 0 is the match as it was created."""
+
+    snapshot: Snapshot
+    step: Step | None = None
+    """What led here; None for frame 0."""
+    record: Record | None = None
+    """What was logged for that step's batch; None where no log is at hand."""
+
+    @property
+    def revision(self) -> int:
+        """The number of the frame: steps so far."""
+        return self.snapshot.revision
+
+    @property
+    def action(self) -> Record | None:
+        """The record of the player's action whose own step this is."""
+        record, step = self.record, self.step
+        if record is None or step is None or step.kind != "action":
+            return None
+        return record if record.kind is RecordKind.ACTION else None

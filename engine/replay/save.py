@@ -1,0 +1,99 @@
+"""Makes the envelope of a match that was played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..definition import Game
+from ..machine import Machine, compile_game
+from ..match_input import normalize_match_input
+from ..playback import play_record, start_record
+from ..record import Record
+from ..session import Session
+from .envelope import Envelope, EnvelopeAction, create_envelope
+from .recording import ACTION_IDS_KEY, Recording, recording_of
+
+__all__ = ["save_log", "save_session"]
+
+
+def save_session(
+    session: Session,
+    *,
+    game_id: str | None = None,
+    player_id: str | None = None,
+    metadata: object = None,
+) -> Envelope:
+    """The envelope of a session's match.
+
+    Raises:
+        EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
+        ReplayError: The session began in the middle of a match.
+    """
+    return save_log(
+        session.machine,
+        session.log,
+        game_id=game_id,
+        player_id=player_id,
+        metadata=metadata,
+    )
+
+
+def save_log(
+    game: Game | Machine,
+    records: Sequence[Record],
+    *,
+    game_id: str | None = None,
+    player_id: str | None = None,
+    metadata: object = None,
+) -> Envelope:
+    """The envelope of a match from its log, a session's or a host's.
+
+    It is played back, for the turns. The profiles are those that the match was given,
+    not as the game's `parse` made them, since a replay has them parsed again. Ids that
+    are not those which a replay numbers are marked as such in the metadata.
+
+    Raises:
+        EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
+        ReplayError: The log cannot be played back.
+    """
+    machine = game if isinstance(game, Machine) else compile_game(game)
+    recording = recording_of(records)
+    actions = _actions(machine, recording)
+    if any(action.action_id != f"m_{n}" for n, action in enumerate(actions, start=1)):
+        noted = metadata if isinstance(metadata, dict) else {}
+        if metadata is None or isinstance(metadata, dict):
+            metadata = {**noted, ACTION_IDS_KEY: "recorded"}
+    creation = recording.creation
+    return create_envelope(
+        game_id or machine.game.name,
+        normalize_match_input(machine.game, creation["match"]),
+        actions,
+        seed=creation["seed"],
+        initial_now=records[0].time_ms,
+        player_id=player_id,
+        metadata=metadata,
+    )
+
+
+def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
+    snapshot = start_record(machine, recording.records[0], named=False)
+    actions = []
+    for index in range(1, len(recording.records)):
+        record = recording.records[index]
+        batch = play_record(machine, snapshot, index, record)
+        if batch is None:
+            continue
+        made = batch.steps[0].event
+        actions.append(
+            EnvelopeAction(
+                made.action_id,
+                made.at,
+                made.event,
+                made.payload,
+                made.player_id,
+                made.turn,
+                "timeout" if made.type == "timeout" else "event",
+            )
+        )
+        snapshot = batch.snapshot
+    return actions

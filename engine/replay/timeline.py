@@ -1,0 +1,323 @@
+"""A match that can be looked at at any revision.
+
+Frames are made when they are looked at. The timeline keeps sparse snapshots, one for
+every `MARK_EVERY` records that it has played, and plays on from the nearest one before
+the frame that is wanted; the frames of the stretches looked at last are kept. So a
+jump costs the way from the nearest snapshot, a step to a neighbour nothing.
+
+Rules:
+- Nothing is played before it is needed. A log knows the revision of each record, so it
+  opens at once; how many frames an envelope has is known when it is played to its end.
+- A record that cannot be played back is told when its frame is wanted. What comes
+  before it can be looked at.
+- Turns never go back: `first_of_turn` relies on it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from ..definition import Game
+from ..errors import EngineError, ReplayError
+from ..jsonvalue import Json
+from ..machine import Machine, compile_game
+from ..playback import play_record, start_record
+from ..record import Record
+from ..snapshot import Snapshot
+from ..step import Batch
+from .envelope import Envelope
+from .frame import Frame
+from .recording import Recording, recording_of
+
+__all__ = ["MARK_EVERY", "Timeline", "materialize", "open_timeline"]
+
+# Records between two snapshots: a jump plays half as many on average, and a match of
+# 10,000 records keeps 157 snapshots, which share what did not change.
+MARK_EVERY: Final = 64
+
+# Stretches whose frames are kept: a reader goes to and fro in one or two places.
+_STRETCHES_KEPT: Final = 4
+
+
+class _Stretch(msgspec.Struct):
+    """The frames between two snapshots, and why there are no more of them."""
+
+    frames: list[Frame]
+    fault: ReplayError | None
+
+
+class Timeline:
+    """The frames of one match. Made by `open_timeline` or `materialize`."""
+
+    def __init__(self, machine: Machine, recording: Recording) -> None:
+        self.machine = machine
+        self.recording = recording
+        self.seat = recording.seat
+        start = start_record(machine, recording.records[0], named=False)
+        self._first = Frame(start, None, recording.records[0])
+        self._marks: dict[int, Snapshot] = {0: start}
+        self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
+        # Without revisions the marks are made in order: what they led to, by place.
+        self._reached = [start.revision]
+
+    @property
+    def game(self) -> Game:
+        """The rules by which it is played back."""
+        return self.machine.game
+
+    @property
+    def head(self) -> int:
+        """The last revision. An envelope is played to its end for it.
+
+        Raises:
+            ReplayError: It cannot be played to its end.
+        """
+        if self.recording.revisions is not None:
+            return self.recording.revisions[-1]
+        return self._mark(self._marks_max).revision
+
+    def reach(self, revision: int) -> int:
+        """The revision, or the last one before it that there is.
+
+        Raises:
+            ReplayError: It cannot be played so far.
+        """
+        if self.recording.revisions is not None:
+            return min(revision, self.head)
+        while self._reached[-1] < revision and len(self._reached) <= self._marks_max:
+            stretch = self._stretch(len(self._reached) - 1)
+            if stretch.fault is not None:
+                if stretch.frames and stretch.frames[-1].revision >= revision:
+                    return revision
+                raise stretch.fault
+        return min(revision, self._reached[-1])
+
+    def frame(self, revision: int) -> Frame:
+        """The match at a revision.
+
+        Raises:
+            LookupError: There is no such revision.
+            ReplayError: It cannot be played so far.
+        """
+        if revision == 0:
+            return self._first
+        if revision < 0 or self.reach(revision) != revision:
+            raise LookupError(f"there is no revision {revision}")
+        number = self._stretch_of(revision)
+        stretch = self._stretch(number)
+        place = revision - self._mark(number).revision - 1
+        if place >= len(stretch.frames) and stretch.fault is not None:
+            raise stretch.fault
+        return stretch.frames[place]
+
+    def frames(self, first: int = 0, last: int | None = None) -> Iterator[Frame]:
+        """The frames from one revision to another, both included; to the end if None.
+
+        Raises, from the iteration:
+            ReplayError: A record cannot be played back.
+        """
+        revision = first
+        while last is None or revision <= last:
+            if self.reach(revision) != revision:
+                return
+            shown = [self.frame(revision)]
+            if revision > 0:  # and what was played along with it
+                shown = self._stretch(self._stretch_of(revision)).frames
+            for frame in shown:
+                if frame.revision == revision and (last is None or revision <= last):
+                    yield frame
+                    revision += 1
+
+    def first_of_record(self, place: int) -> int:
+        """The revision of the first step that a record caused.
+
+        Raises:
+            ReplayError: It cannot be played so far.
+        """
+        return 0 if place == 0 else self._left_by(place - 1) + 1
+
+    def last_of_record(self, place: int) -> int:
+        """The revision that a record led to.
+
+        Raises:
+            ReplayError: It cannot be played so far.
+        """
+        return self._left_by(place)
+
+    def first_of_turn(self, turn: int) -> int | None:
+        """The first revision of a turn; None if there is no such turn.
+
+        Raises:
+            ReplayError: It cannot be played so far.
+        """
+        if turn <= self._first.snapshot.position.turn:
+            return 0 if turn == self._first.snapshot.position.turn else None
+        number = max(
+            (n for n in self._known_marks() if self._mark(n).position.turn < turn),
+            default=0,
+        )
+        for stretch in range(number, self._marks_max):
+            if self._mark(stretch + 1).position.turn >= turn:
+                frames = self._stretch(stretch).frames
+                found = next(f for f in frames if f.snapshot.position.turn >= turn)
+                return found.revision if found.snapshot.position.turn == turn else None
+        return None
+
+    def player_view(self, frame: Frame, seat: str | None = None) -> Json:
+        """What a seat sees at a frame; by default that of the recording, if any.
+
+        Raises:
+            ViewError: The view raised or is not JSON.
+        """
+        seat = self.seat if seat is None else seat
+        if seat is None:
+            return None
+        return self.machine.player_view(frame.snapshot, seat)
+
+    def play(self) -> None:
+        """Play it from its creation to its end, whatever snapshots came with it.
+
+        Raises:
+            ReplayError: A record cannot be played back; `index` says which.
+        """
+        snapshot = self._first.snapshot
+        for number in range(self._marks_max):
+            for index in self._records_of(number):
+                batch = self._play(snapshot, index)
+                snapshot = snapshot if batch is None else batch.snapshot
+            self._keep(number + 1, snapshot)
+
+    @property
+    def _marks_max(self) -> int:
+        """The number of the mark after the last record."""
+        return -(-(len(self.recording.records) - 1) // MARK_EVERY)
+
+    def _known_marks(self) -> list[int]:
+        given = (p // MARK_EVERY for p in self.recording.marks if p % MARK_EVERY == 0)
+        return [*self._marks, *given]
+
+    def _left_by(self, place: int) -> int:
+        if self.recording.revisions is not None:
+            return self.recording.revisions[place]
+        number, rest = divmod(place, MARK_EVERY)
+        snapshot = self._mark(number)
+        for index in range(place - rest + 1, place + 1):
+            batch = self._play(snapshot, index)
+            snapshot = snapshot if batch is None else batch.snapshot
+        return snapshot.revision
+
+    def _stretch_of(self, revision: int) -> int:
+        """The stretch in which a revision's frame is; it exists."""
+        revisions = self.recording.revisions
+        if revisions is not None:
+            return (bisect_left(revisions, revision) - 1) // MARK_EVERY
+        return bisect_left(self._reached, revision) - 1
+
+    def _stretch(self, number: int) -> _Stretch:
+        found = self._stretches.get(number)
+        if found is None:
+            found = self._stretches[number] = self._filmed(number)
+            while len(self._stretches) > _STRETCHES_KEPT:
+                self._stretches.popitem(last=False)
+        self._stretches.move_to_end(number)
+        return found
+
+    def _filmed(self, number: int) -> _Stretch:
+        snapshot = self._mark(number)
+        frames: list[Frame] = []
+        fault = None
+        try:
+            for index in self._records_of(number):
+                batch = self._play(snapshot, index)
+                if batch is None:
+                    continue
+                record = self.recording.records[index]
+                frames += [Frame(step.snapshot, step, record) for step in batch.steps]
+                snapshot = batch.snapshot
+        except ReplayError as error:
+            fault = error
+        else:
+            self._keep(number + 1, snapshot)
+        return _Stretch(frames, fault)
+
+    def _mark(self, number: int) -> Snapshot:
+        """The snapshot at the beginning of a stretch."""
+        nearest = number
+        while nearest not in self._marks:
+            if nearest * MARK_EVERY in self.recording.marks:
+                self._keep(nearest, self._given(nearest * MARK_EVERY))
+            else:
+                nearest -= 1
+        for passed in range(nearest, number):
+            snapshot = self._marks[passed]
+            for index in self._records_of(passed):
+                batch = self._play(snapshot, index)
+                snapshot = snapshot if batch is None else batch.snapshot
+            self._keep(passed + 1, snapshot)
+        return self._marks[number]
+
+    def _keep(self, number: int, snapshot: Snapshot) -> None:
+        self._marks[number] = snapshot
+        if number == len(self._reached):
+            self._reached.append(snapshot.revision)
+
+    def _given(self, place: int) -> Snapshot:
+        """A snapshot that came with the recording."""
+        try:
+            snapshot = self.machine.restore(self.recording.marks[place]())
+        except EngineError as error:
+            why = f"the snapshot after record {place} does not fit: {error}"
+            raise ReplayError(place, why) from error
+        known = self.recording.revisions
+        if known is not None and snapshot.revision != known[place]:
+            raise ReplayError(place, f"the snapshot after record {place} is another's")
+        return snapshot
+
+    def _records_of(self, number: int) -> range:
+        """The indexes of the records of a stretch."""
+        first = number * MARK_EVERY + 1
+        return range(first, min(first + MARK_EVERY, len(self.recording.records)))
+
+    def _play(self, before: Snapshot, index: int) -> Batch | None:
+        record = self.recording.records[index]
+        batch = play_record(self.machine, before, index, record)
+        known = self.recording.revisions
+        after = before.revision if batch is None else batch.snapshot.revision
+        if known is not None and after != known[index]:
+            raise ReplayError(
+                index, f"it leads to revision {after} now, not to {known[index]}"
+            )
+        return batch
+
+
+def open_timeline(
+    game: Game | Machine, source: Envelope | Sequence[Record] | Recording
+) -> Timeline:
+    """Open a saved match without playing it: only its first frame is made.
+
+    Raises:
+        ReplayError: The match does not start under these rules, or the log is empty.
+        DefinitionError: The states do not form a tree.
+    """
+    machine = game if isinstance(game, Machine) else compile_game(game)
+    recording = source if isinstance(source, Recording) else recording_of(source)
+    return Timeline(machine, recording)
+
+
+def materialize(
+    game: Game | Machine, source: Envelope | Sequence[Record] | Recording
+) -> Timeline:
+    """Open a saved match and play it to its end.
+
+    Raises:
+        ReplayError: A record cannot be played back; `index` says which.
+        DefinitionError: The states do not form a tree.
+    """
+    timeline = open_timeline(game, source)
+    timeline.play()
+    return timeline

@@ -1,0 +1,280 @@
+"""`hotseat replay`: look at saved matches, verify them, and try new code on them."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .options import Cluster, Dir, Json, place
+
+if TYPE_CHECKING:
+    from ...engine.replay.timeline import Timeline
+
+__all__ = ["app"]
+
+app = App(name="replay", help="Look at saved matches; verify them.", version=None)
+
+Rules = Annotated[
+    str | None,
+    Parameter(
+        name="--game",
+        show_default=False,
+        help="The game to play it by (module:attribute, or an installed name); "
+        "else the installed one of its name and version.",
+    ),
+]
+
+
+@app.command
+def show(
+    file: Annotated[Path, Parameter(help="An exported log, or an envelope.")],
+    /,
+    *,
+    frame: Annotated[
+        int | None,
+        Parameter(
+            help="Show this revision with all that is known.", show_default=False
+        ),
+    ] = None,
+    game: Rules = None,
+    json: Json = False,
+) -> None:
+    """Show the frames of a saved match, or one of them."""
+    from ..replay.frame_lines import detail_json, detail_lines, row_json, table_lines
+    from ..replay.saved_match import read_saved
+
+    saved = read_saved(file)
+    timeline = saved.open(game)
+    if frame is not None:
+        _check_revision(timeline, frame)
+        if json:
+            _print_json(detail_json(timeline, frame))
+            return
+        lines = detail_lines(timeline, frame)
+    elif json:
+        head = {"file": str(file), "game": saved.game, "version": saved.version}
+        frames = [row_json(each) for each in timeline.frames()]
+        _print_json(head | {"match": saved.match, "frames": frames})
+        return
+    else:
+        print(saved)
+        lines = table_lines(timeline)
+    for line in lines:
+        print(line)
+
+
+@app.command
+def verify(
+    file: Annotated[Path, Parameter(help="An exported log, or an envelope.")],
+    /,
+    *,
+    game: Rules = None,
+    json: Json = False,
+) -> int:
+    """Play a saved match and compare the digest of every record; 1 if one differs.
+
+    An envelope has no digests: it is only played to its end.
+    """
+    from ...engine.errors import DigestMismatchError, ReplayError
+    from ...engine.replay.verify import verify_log
+    from ..replay.saved_match import find_machine, read_saved
+
+    saved = read_saved(file)
+    machine = find_machine(saved, game)
+    report: dict[str, Any] = {
+        "file": str(file),
+        "match": saved.match,
+        "ok": True,
+        "digests": saved.log is not None,
+        "records": len(saved.recording.records),
+    }
+    try:
+        if saved.log is not None:
+            verify_log(machine, saved.log)
+        else:
+            saved.open(game).play()
+    except ReplayError as error:
+        field = error.field if isinstance(error, DigestMismatchError) else None
+        report |= {"ok": False, "code": error.code, "message": str(error)}
+        report |= {"record": error.index, "field": field}
+    if json:
+        _print_json(report)
+        return ExitCode.OK if report["ok"] else ExitCode.FAILED
+    if not report["ok"]:
+        raise OperatorError(
+            report["code"], f"{file}, record {report['record']}: {report['message']}"
+        )
+    records = f"{report['records']:,} records"
+    if saved.log is not None:
+        print(f"{saved}: {records}, every digest is right")
+    else:
+        print(f"{saved}: {records} play back; an envelope has no digests to compare")
+    return ExitCode.OK
+
+
+@app.command
+def export(
+    match: Annotated[str, Parameter(help="The id of a match that has ended.")],
+    /,
+    *,
+    out: Annotated[
+        Path | None,
+        Parameter(help="The file to write; else MATCH.hotseat.", show_default=False),
+    ] = None,
+    epoch: Annotated[
+        int | None,
+        Parameter(
+            help="The epoch in which it was created; else it is searched for.",
+            show_default=False,
+        ),
+    ] = None,
+    envelope: Annotated[
+        bool,
+        Parameter(
+            name="--envelope",
+            negative=(),
+            help="Write a saved replay in JSON, which has no digests.",
+        ),
+    ] = False,
+    game: Rules = None,
+    dir: Dir = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> None:
+    """Write the log of a finished match to a file.
+
+    With its game at hand the log is verified first, and snapshots go with it.
+    """
+    from ...engine.replay.envelope import write_envelope
+    from ...engine.replay.log_file import read_log_file, write_log_file
+    from ...engine.replay.save import save_log
+    from ..replay.export import fetch_records
+    from ..replay.saved_match import SavedMatch, find_machine, write_new
+
+    records = fetch_records(place(dir, cluster), match, epoch)
+    bare = write_log_file(records)
+    target = out or Path(f"{match}.{'json' if envelope else 'hotseat'}")
+    machine = None
+    try:
+        machine = find_machine(SavedMatch(target, read_log_file(bare)), game)
+    except OperatorError as error:
+        if game is not None or envelope:
+            raise
+        print(f"note: {error.message}; written without snapshots", file=sys.stderr)
+    if envelope:
+        assert machine is not None
+        data = write_envelope(save_log(machine, records)).encode()
+    else:
+        data = bare if machine is None else write_log_file(records, machine)
+    write_new(target, data)
+    report = {
+        "file": str(target),
+        "match": match,
+        "records": len(records),
+        "bytes": len(data),
+        "verified": machine is not None,
+    }
+    if json:
+        _print_json(report)
+    else:
+        print(f"{target}: {len(records):,} records, {len(data):,} bytes")
+
+
+@app.command
+def diff(
+    a: Annotated[Path, Parameter(help="A saved match.")],
+    b: Annotated[Path, Parameter(help="Another one, of the same game.")],
+    /,
+    *,
+    game: Rules = None,
+    json: Json = False,
+) -> int:
+    """Name the first revision and field in which two matches differ; 1 if they do."""
+    from ...engine.replay.compare import compare_timelines
+    from ..replay.saved_match import read_saved
+
+    first, second = read_saved(a), read_saved(b)
+    if first.game != second.game:
+        raise OperatorError(
+            "wrong_game", f"{a} is a match of {first.game}, {b} of {second.game}"
+        )
+    found = compare_timelines(first.open(game), second.open(game))
+    if json:
+        report: dict[str, Any] = {"a": str(a), "b": str(b), "same": found is None}
+        names = ("revision", "field", "before", "after")
+        report |= {name: getattr(found, name, None) for name in names}
+        _print_json(report)
+    elif found is None:
+        print("the matches are the same")
+    else:
+        print(f"revision {found.revision}: {found.field} differs")
+        print(f"  {a}: {_text(found.before)}")
+        print(f"  {b}: {_text(found.after)}")
+    return ExitCode.OK if found is None else ExitCode.FAILED
+
+
+@app.command
+def check(
+    files: Annotated[list[Path], Parameter(help="Saved matches.", negative=())],
+    /,
+    *,
+    game: Annotated[
+        str, Parameter(name="--game", help="The new code: module:attribute.")
+    ],
+    old: Annotated[
+        str | None,
+        Parameter(
+            name="--old",
+            show_default=False,
+            help="The old code, to compare all of the state; envelopes need it.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Play stored matches on new code; say which are the same; 1 if any is not."""
+    from ...engine.machine import compile_game
+    from ..games import find_game
+    from ..replay.check import check_files
+
+    new = compile_game(find_game(game))
+    before = None if old is None else compile_game(find_game(old))
+    checked = list(check_files(files, new, before))
+    counts = {
+        outcome: sum(each.outcome == outcome for each in checked)
+        for outcome in ("same", "differs", "error")
+    }
+    if json:
+        import msgspec
+
+        rows = msgspec.to_builtins(checked)
+        _print_json({"game": game, **counts, "matches": rows})
+    else:
+        width = max(len(each.file) for each in checked)
+        for each in checked:
+            at = "" if each.revision is None else f"revision {each.revision}  "
+            print(f"{each.file:<{width}}  {each.outcome:<7}  {at}{each.said}".rstrip())
+        print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    return ExitCode.OK if counts["same"] == len(checked) else ExitCode.FAILED
+
+
+def _check_revision(timeline: Timeline, revision: int) -> None:
+    if revision < 0 or timeline.reach(revision) != revision:
+        raise OperatorError(
+            "unknown_revision",
+            f"there is no revision {revision}; the last one is {timeline.head}",
+            exit_code=ExitCode.USAGE,
+        )
+
+
+def _print_json(report: dict[str, Any]) -> None:
+    print(json_text.dumps(report))
+
+
+def _text(value: Any) -> str:
+    return json_text.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""What `hotseat replay` does with saved matches: files, tables, checks, exports."""
