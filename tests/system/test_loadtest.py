@@ -130,6 +130,7 @@ def test_every_match_ends_and_is_right(place: Path) -> None:
         "battleship",
         "crazy-eights",
         "sealed-auction",
+        "liars-dice",
     }
 
 
