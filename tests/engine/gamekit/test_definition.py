@@ -29,6 +29,8 @@ from hotseat.engine.gamekit import (
 )
 from hotseat.engine.testing import script
 
+from ...typing.moves import decorator_form, value_form
+
 MATCH = {"players": ["0", "1"]}
 
 
@@ -129,6 +131,12 @@ def test_modifiers_apply_in_an_order_that_is_told() -> None:
     assert done.value == 21
     assert [a.id for a in done.applied] == ["first", "bonus", "late"]
     assert evaluate_value("a", []).value == "a"
+
+
+def test_both_forms_are_typed_and_make_the_same_game() -> None:
+    """What a strict type checker has accepted runs, and has the same graph."""
+    assert compile_graph(value_form) == compile_graph(decorator_form)
+    assert validate(value_form, MATCH).diagnostics == ()
 
 
 def nim() -> GameBuilder:
