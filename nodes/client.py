@@ -44,6 +44,7 @@ from .client_view import View as View
 from .cluster_dir import ClusterDir
 from .nng import NngEndpoint
 from .operator_error import OperatorError
+from .telemetry import quiet_unless_configured
 
 __all__ = [
     "Accepted",
@@ -85,6 +86,7 @@ async def connect(
         ClusterUnreachable: No node answered in time.
         OperatorError: The folder holds no cluster, or its secret cannot be read.
     """
+    quiet_unless_configured()
     home = await _home(cluster)
     identity = Identity(
         cluster=home.cluster,

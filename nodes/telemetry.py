@@ -21,7 +21,7 @@ import structlog
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-__all__ = ["EVENTS", "get_logger", "structured_logging"]
+__all__ = ["EVENTS", "get_logger", "quiet_unless_configured", "structured_logging"]
 
 EVENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -125,6 +125,18 @@ def structured_logging(
         )
         stack.callback(structlog.reset_defaults)
         yield
+
+
+def quiet_unless_configured() -> None:
+    """In a program of somebody else's: warnings alone, and never to its stdout.
+
+    What that program has said to structlog, or says later, stands.
+    """
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        )
 
 
 def get_logger() -> structlog.typing.FilteringBoundLogger:

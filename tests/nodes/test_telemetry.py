@@ -8,9 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from hotseat import nodes, runtime
-from hotseat.nodes.telemetry import EVENTS, get_logger, structured_logging
+from hotseat.nodes.telemetry import (
+    EVENTS,
+    get_logger,
+    quiet_unless_configured,
+    structured_logging,
+)
 
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
@@ -116,3 +122,35 @@ def _event_of(node: ast.AST, constants: dict[str, str]) -> set[str]:
         return set()  # handed on from a caller, who names it
     assert name in constants, f"{owner}: the event {name} must be a constant"
     return {constants[name]}
+
+
+@pytest.fixture
+def unconfigured() -> Iterator[None]:
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("unconfigured")
+def test_a_library_does_not_write_to_its_programs_stdout(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A bot that prints its own lines is not interrupted; warnings go to stderr."""
+    quiet_unless_configured()
+    get_logger().info("link_up")
+    get_logger().warning("dial_refused")
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "dial_refused" in said.err
+    assert "link_up" not in said.err
+
+
+@pytest.mark.usefixtures("unconfigured")
+def test_what_a_program_said_to_structlog_stands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Who wants the library's lines gets them as they chose."""
+    structlog.configure(processors=[structlog.processors.JSONRenderer()])
+    quiet_unless_configured()
+    get_logger().info("link_up")
+    assert json.loads(capsys.readouterr().out) == {"event": "link_up"}
