@@ -55,6 +55,8 @@ def read_answer(
         G = answer.get("G")
         if G is not None:
             G = freeze(G, label="G")
+            if len(answer) == 1:
+                return Outcome(G)
         asked = answer.get("enqueue")
         enqueued = () if asked is None else _enqueued(asked, events)
         sets_result = "result" in answer

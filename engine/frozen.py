@@ -148,9 +148,12 @@ def freeze(value: Any, *, label: str = "the value") -> Json:
         TooDeepError: more than `NESTING_MAX` containers inside each other, which is
             also how a value that contains itself ends.
     """
-    if value is None or HEIGHTS.get(type(value), _TALLEST) <= NESTING_MAX:
+    kind = type(value)
+    if value is None or HEIGHTS.get(kind, _TALLEST) <= NESTING_MAX:
         return value
     try:
+        if kind is dict:
+            return freeze_dict(value, NESTING_MAX)
         return freeze_within(value, NESTING_MAX)
     except JsonProblem as problem:
         raise _error(problem, label) from None
@@ -294,7 +297,10 @@ def freeze_dict(value: dict[Any, Any], room: int) -> FDict:
                     raise placed(too_deep(), key)
             continue
         try:
-            child = freeze_within(child, room - 1)
+            if kind is list:
+                child = freeze_list(child, room - 1)
+            else:
+                child = freeze_within(child, room - 1)
         except JsonProblem as problem:
             raise placed(problem, key) from None
         changed = changed or dict(value)

@@ -179,10 +179,11 @@ def _survey(
             ctx, answer = heard
             if alternative is not None:
                 answer = alternative.answer(answer)
-            if type(answer) is Rejected:
+            if answer is None:
+                if not none_matches:
+                    continue
+            elif type(answer) is Rejected:
                 rejected[at] = answer
-                continue
-            if answer is None and not none_matches:
                 continue
         if not matched:
             chosen = ctx, answer
@@ -235,9 +236,24 @@ def _ask(
 
     Refuses with resolver_error.
     """
-    ctx = _context(question)
+    before = question.before
+    meta = before.meta
+    rng = meta.rng
+    ctx: ResolverContext = ResolverContext(
+        before.G,
+        before.position,
+        before.derived,
+        meta.match,
+        question.now,
+        question.event,
+        question.player_id,
+        question.action_id,
+        Rng(rng.state, rng.draws, rng.seed),
+    )
     try:
-        answer = _verdict(resolve(ctx))
+        answer = resolve(ctx)
+        if answer is not None:
+            answer = _verdict(answer)
         if ctx.drafted is not None:
             _settle_draft(ctx, answer, none_matches=none_matches)
     except Exception as error:
@@ -251,30 +267,13 @@ def _ask(
     return ctx, answer
 
 
-def _context(question: Question) -> ResolverContext:
-    before = question.before
-    meta = before.meta
-    rng = meta.rng
-    return ResolverContext(
-        before.G,
-        before.position,
-        before.derived,
-        meta.match,
-        question.now,
-        question.event,
-        question.player_id,
-        question.action_id,
-        Rng(rng.state, rng.draws, rng.seed),
-    )
-
-
 def _verdict(answer: object) -> Any:
     """None for no match, a checked rejection, or the answer as it is.
 
     Raises:
         Exception: a rejection's words are not JSON, or a part of a draft was returned.
     """
-    if answer is None or answer is False:
+    if answer is False:
         return None
     if type(answer) is not dict:
         if isinstance(answer, Rejected):

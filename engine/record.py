@@ -148,6 +148,7 @@ def covers_all(index: int) -> bool:
 def _trail(before: Snapshot | None, after: Snapshot) -> tuple[Json, ...]:
     """What a step left behind, as the digest sees it."""
     meta, position = after.meta, after.position
+    rng = meta.rng
     G = match = None
     if before is not None:
         G = changes(before.G, after.G)
@@ -156,8 +157,8 @@ def _trail(before: Snapshot | None, after: Snapshot) -> tuple[Json, ...]:
         position.name,
         position.turn,
         meta.result,
-        meta.rng.draws,
-        meta.rng.state,
+        rng.draws,
+        rng.state,
         G,
         match,
     )

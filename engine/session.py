@@ -15,7 +15,7 @@ from .frozen import FDict, enclose, freeze_parts
 from .jsonvalue import Json
 from .machine import Machine, compile_game
 from .match_input import freeze_match
-from .record import Record, RecordKind, seal_record
+from .record import Record, RecordKind, seal_record, seal_sized
 from .refusal import Refusal
 from .snapshot import Snapshot
 from .step import Batch
@@ -159,7 +159,7 @@ class Session:
         self, kind: RecordKind, time_ms: int | float, given: FDict, batch: Batch
     ) -> None:
         records, after = self._records, batch.snapshot
-        record = seal_record(
+        record, _ = seal_sized(
             self.digest,
             index=len(records),
             kind=kind,
