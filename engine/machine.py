@@ -236,7 +236,9 @@ class Machine:
                 entry.kind, self.game.events[entry.kind], entry.payload
             )
             if isinstance(given, Refusal):
-                return refuse("invalid_transition_result", given.message)
+                refusal = refuse("invalid_transition_result", given.message)
+                label = f"the payload of {entry.kind}, which was queued"
+                return blame(refusal, event=entry.kind, label=label, function=None)
             before = steps[-1].snapshot
             asked = msgspec.structs.replace(question, before=before, event=given)
             chain = self._tables[before.position.name].chains.get(entry.kind, ())

@@ -1,9 +1,12 @@
-"""What of a step a seat or a spectator may see, beside its view.
+"""What of a step or a refusal a seat or a spectator may see, beside its view.
 
 By default: who did what when, which transition was taken, and where that led. Not: a
 payload of someone else's, unless the event is declared public; the words of
 evaluations; draws of the rng, which would tell the next ones; other seats' profiles;
 control, selectors and metadata. A game that wants it otherwise declares `redact`.
+
+A refusal goes to whoever acted: in the game's own words if it refused; where it failed,
+in the table's alone, since what went wrong names places and values of G.
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from .errors import ViewError
 from .frozen import freeze
 from .interruption import Interruption
 from .jsonvalue import Json
-from .refusal import REFUSALS, fault_from
+from .refusal import REFUSALS, Refusal, fault_from
 from .step import Evaluation, EventRecord, Step, TransitionRecord
 
-__all__ = ["redact_step"]
+__all__ = ["redact_refusal", "redact_step"]
 
 
 def redact_step(game: Game, step: Step, seat: str | None) -> Json:
@@ -54,6 +57,13 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
         "active_players": snapshot.derived.active_players,
         "result": snapshot.meta.result,
     }
+
+
+def redact_refusal(refusal: Refusal) -> Refusal:
+    """A refusal as whoever acted may be told it: a fault is the operator's."""
+    if refusal.fault is None:
+        return refusal
+    return Refusal(refusal.code, REFUSALS.get(refusal.code, refusal.message))
 
 
 def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:

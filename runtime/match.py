@@ -216,8 +216,9 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     outcome = apply_action(state, given, content, time_ms)
     if isinstance(outcome, Refusal):
         return Decision(state, Denied(outcome, state.revision))
-    if problem := _size_problem(outcome):
-        return _deny(state, "too_large", problem)
+    if _size_problem(outcome):  # by how much is no player's to know
+        limit = f"the state would be beyond its limit of {G_BYTES_HARD_MAX:,} bytes"
+        return _deny(state, "too_large", limit)
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
 

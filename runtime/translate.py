@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..engine.redact import redact_refusal
 from ..engine.refusal import Refusal
 from .codec import pack, unpack
 from .command import Act, Answer, Applied, Denied, SeatHeld
@@ -84,6 +85,7 @@ def refused_frame(
     request: int, reason: Refusal, revision: int | None = None
 ) -> Refused:
     """The frame of a refusal. Its fault stays here: it is the operator's."""
+    reason = redact_refusal(reason)
     details = _NULL
     if reason.details is not None:
         try:

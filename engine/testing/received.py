@@ -16,7 +16,7 @@ import msgspec
 from ..errors import ViewError
 from ..jsonvalue import Json
 from ..machine import Machine
-from ..redact import redact_step
+from ..redact import redact_refusal, redact_step
 from ..refusal import Refusal
 from ..snapshot import Snapshot
 from ..step import Batch
@@ -73,6 +73,7 @@ def told(answer: Batch | Refusal) -> Json:
     """What whoever tried something is told."""
     if isinstance(answer, Batch):
         return "accepted"
+    answer = redact_refusal(answer)
     return {
         "code": answer.code,
         "message": answer.message,
