@@ -1,14 +1,15 @@
 """Tic-tac-toe written by hand, as one would without an engine: the floor of a step.
 
 The same rules and the same refusals as the game that ships; the state is copied on
-write, nothing is protected, checked, recorded or digested.
+write, nothing is protected, checked or digested. `place` is the bare rule, `BareMatch`
+what stands for a session: it takes events by name, and keeps them in a list.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["MOVES", "new_match", "place"]
+__all__ = ["MOVES", "BareMatch", "new_match", "place"]
 
 MOVES = (4, 0, 8, 2, 6, 7, 1, 3, 5)
 """Nine moves that fill the board, the last of which decides it."""
@@ -24,6 +25,33 @@ LINES = (
     (2, 4, 6),
 )
 MARKS = ("X", "O")
+
+
+class BareMatch:
+    """A match and its moves."""
+
+    __slots__ = ("log", "state")
+
+    def __init__(self) -> None:
+        self.state = new_match()
+        self.log: list[dict[str, Any]] = []
+
+    def apply(
+        self, player: str, event: str, payload: Any = None, *, now: int
+    ) -> dict[str, Any] | str:
+        """The match after the move, or why there is none."""
+        if event != "place":
+            return "unknown_event"
+        if type(payload) is not dict or payload.keys() != {"cell"}:
+            return "invalid_payload"
+        after = place(self.state, player, payload["cell"])
+        if isinstance(after, str):
+            return after
+        self.state = after
+        self.log.append(
+            {"seat": player, "event": event, "payload": payload, "now": now}
+        )
+        return after
 
 
 def new_match() -> dict[str, Any]:

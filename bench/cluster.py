@@ -25,7 +25,13 @@ from hotseat.nodes.load.run import LoadRun
 from .echo import echo_server
 from .row import Row, pairs
 
-__all__ = ["cluster_actions_per_s", "cluster_latency"]
+__all__ = [
+    "MATCHES_AT_ONCE",
+    "cluster_actions_per_s",
+    "cluster_latency",
+    "local_cluster",
+    "play_load",
+]
 
 NODES = 3
 CLIENTS = 4
@@ -38,36 +44,44 @@ ARRIVALS_PER_S = 10_000.0
 UNLOADED_MATCHES = 4
 
 
-def cluster_actions_per_s() -> Row:
+def cluster_actions_per_s() -> list[Row]:
     """Acknowledged actions per second, with 100 matches running."""
-    with _cluster() as folder, echo_server() as echo:
-        return pairs(
-            "cluster_actions_per_s",
-            "actions/s",
-            lambda: _load(folder, MATCHES_AT_ONCE).actions_per_s,
-            echo.per_second,
-            floor_is="unbatched nng request/reply echo",
-            rounds=ROUNDS,
-            better="higher",
-            goal=0.1,
-        )
+    with local_cluster() as folder, echo_server() as echo:
+        return [
+            pairs(
+                "cluster_actions_per_s",
+                "actions/s",
+                lambda: play_load(folder, MATCHES_AT_ONCE).actions_per_s,
+                echo.per_second,
+                floor_is="unbatched nng request/reply echo",
+                rounds=ROUNDS,
+                better="higher",
+                goal=0.1,
+            )
+        ]
 
 
-def cluster_latency() -> Row:
+def cluster_latency() -> list[Row]:
     """Median time from dispatch to acknowledgement, with next to nothing to do."""
-    with _cluster() as folder, echo_server() as echo:
-        return pairs(
-            "cluster_latency",
-            "ms",
-            lambda: _load(folder, UNLOADED_MATCHES).latencies.percentile_s(50) * 1000,
-            lambda: 1000 / echo.per_second(),
-            floor_is="round trip of the unbatched nng echo",
-            rounds=ROUNDS,
-        )
+    with local_cluster() as folder, echo_server() as echo:
+        return [
+            pairs(
+                "cluster_latency",
+                "ms",
+                lambda: (
+                    play_load(folder, UNLOADED_MATCHES).latencies.percentile_s(50)
+                    * 1000
+                ),
+                lambda: 1000 / echo.per_second(),
+                floor_is="round trip of the unbatched nng echo",
+                rounds=ROUNDS,
+            )
+        ]
 
 
 @contextmanager
-def _cluster() -> Iterator[Path]:
+def local_cluster() -> Iterator[Path]:
+    """Run a cluster in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="hotseat-bench-") as name:
         folder = Path(name) / "cluster"
         _hotseat("up", "--nodes", str(NODES), "--dir", str(folder), "--detach")
@@ -84,7 +98,7 @@ def _hotseat(*arguments: str) -> None:
     )
 
 
-def _load(folder: Path, matches: int) -> Tally:
+def play_load(folder: Path, matches: int) -> Tally:
     """Play to the end; a bench of wrong matches would measure nothing."""
     tally = anyio.run(_play, folder, matches)
     if not tally.passed:

@@ -35,19 +35,21 @@ SECRET = Credential(b"bench" * 8)
 FRAME = Dispatch(1, "m" * 26, 1, "0", 1, 1, "place", Raw(b"\x81\xa4cell\x04"), 7)
 
 
-def link_echo() -> Row:
+def link_echo() -> list[Row]:
     """Frames per second, there and back, 64 under way."""
     with echo_server() as echo:
-        return pairs(
-            "link_echo",
-            "frames/s",
-            lambda: anyio.run(_frames_per_second),
-            lambda: echo.per_second(SECONDS),
-            floor_is="unbatched nng request/reply echo",
-            rounds=ROUNDS,
-            better="higher",
-            goal=6.0,
-        )
+        return [
+            pairs(
+                "link_echo",
+                "frames/s",
+                lambda: anyio.run(_frames_per_second),
+                lambda: echo.per_second(SECONDS),
+                floor_is="unbatched nng request/reply echo",
+                rounds=ROUNDS,
+                better="higher",
+                goal=10.0,
+            )
+        ]
 
 
 async def _frames_per_second() -> float:

@@ -1,0 +1,1 @@
+"""Tests of the benchmark itself: what it writes, not how fast anything is."""
