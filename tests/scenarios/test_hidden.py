@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
 from hotseat.engine import (
     REFUSALS,
     Game,
+    create_session,
     define_game,
     enqueue,
     event,
@@ -29,6 +31,8 @@ from hotseat.engine.games import (
     rock_paper_scissors,
     sealed_auction,
 )
+from hotseat.engine.inspector import Inspector
+from hotseat.engine.replay import open_timeline
 from hotseat.runtime.codec import encode_frame, pack, unpack
 from hotseat.runtime.frame import (
     FetchLog,
@@ -126,6 +130,22 @@ async def test_b36_a_sealed_bid_leaves_no_trace() -> None:
             await hosted.act("1", "bid", {"amount": 1})
             assert SEVEN.encode() in hosted.bytes_to("watcher")[-1]  # it is out now
     assert SEVEN not in str(lines)
+
+
+def test_b36_nor_in_a_replay_that_others_look_at() -> None:
+    """B36: at every revision before it is opened, as another seat or a spectator."""
+    session = create_session(sealed_bid(), {"players": ["0", "1"]})
+    session.apply("0", "bid", {"amount": SEVEN}, now=1)
+    session.apply("1", "bid", {"amount": 1}, now=2)
+    inspector = Inspector(open_timeline(session.game, session.log))
+
+    def seen(seat: str | None) -> list[bool]:
+        frames = (inspector.seen(n, seat) for n in range(inspector.head + 1))
+        return [SEVEN.encode() in msgspec.msgpack.encode(frame) for frame in frames]
+
+    assert session.result == {"bids": {"0": {"amount": SEVEN}, "1": {"amount": 1}}}
+    assert seen("0") == [False, True, True]
+    assert seen("1") == seen(None) == [False, False, True]
 
 
 def unpack_view(frame: Response) -> Any:
