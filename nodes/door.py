@@ -5,6 +5,7 @@ and the operation's fields, or false with `code` and `message`. Whoever reaches 
 door is trusted: it lies in a folder that only its owner may enter.
 
     identify   who this is, and where a link finds it
+    records    of the match `match`: what is committed from record `first` on, a page
     status     what it owns and hosts; statistics of all its parts
     stop       stop as on SIGTERM
 """
@@ -16,9 +17,19 @@ from typing import Any
 
 import msgpack
 
-__all__ = ["Door"]
+__all__ = ["Door", "DoorError"]
 
-Operation = Callable[[], Mapping[str, Any]]
+Operation = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Takes the request's fields, gives the answer's; may raise `DoorError`."""
+
+
+class DoorError(Exception):
+    """An operation's no: a stable code, and what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
 
 
 class Door:
@@ -37,11 +48,13 @@ class Door:
         except (ValueError, msgpack.UnpackException, RecursionError):
             return _no("malformed_request", "The request is no msgpack map.")
         op = asked.get("op") if isinstance(asked, dict) else None
-        operation = self._operations.get(op) if isinstance(op, str) else None
-        if operation is None:
+        if not isinstance(op, str) or op not in self._operations:
             known = ", ".join(sorted(self._operations))
             return _no("unknown_op", f"This node knows: {known}.")
-        return {"ok": True, **operation()}
+        try:
+            return {"ok": True, **self._operations[op](asked)}
+        except DoorError as error:
+            return _no(error.code, error.message)
 
 
 def _no(code: str, message: str) -> dict[str, Any]:

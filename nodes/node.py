@@ -12,6 +12,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -29,6 +30,7 @@ from .cluster_dir import ClusterDir
 from .door import Door
 from .games import Games
 from .keeper import Keeper
+from .match_records import give_records
 from .nng import NngEndpoint
 from .nng_door import DoorServer
 from .outlet import NodeOutlet
@@ -137,7 +139,12 @@ class Node:
             nodes_changed=self._nodes_changed,
         )
         self._door = Door(
-            {"identify": self._identify, "status": self._status, "stop": self._stop}
+            {
+                "identify": self._identify,
+                "records": partial(give_records, self.supervisor),
+                "status": self._status,
+                "stop": self._stop,
+            }
         )
 
     @property
@@ -216,7 +223,7 @@ class Node:
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
         self._registered = nodes.keys() - {self._endpoint.identity.process}
 
-    def _identify(self) -> dict[str, Any]:
+    def _identify(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         identity = self._endpoint.identity
         return {
             "cluster": identity.cluster,
@@ -227,7 +234,7 @@ class Node:
             "secret_file": str(self._home.secret_path),
         }
 
-    def _status(self) -> dict[str, Any]:
+    def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         matches = self.supervisor.statistics()
         return {
             "node": self._endpoint.identity.process,
@@ -247,6 +254,6 @@ class Node:
             },
         }
 
-    def _stop(self) -> dict[str, Any]:
+    def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()
         return {}

@@ -191,6 +191,13 @@ class Supervisor:
         """The actor of a match that is here, for whoever inspects it."""
         return self._actors.get(match)
 
+    def absence(self, match: str) -> str:
+        """Why no match of that id is here: moved, game_over or unknown_match."""
+        if shard_of(match, self._shards) not in self._epochs:
+            return "moved"
+        known = self._ended.tombstone(match) is not None
+        return "game_over" if known else "unknown_match"
+
     def statistics(self) -> SupervisorStatistics:
         """What is here, and what has been."""
         states = [actor.status for actor in self._actors.values()]

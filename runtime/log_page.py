@@ -13,7 +13,7 @@ from .frame import FetchLog, LogPage, Refused
 from .match_state import MatchState
 from .translate import refused
 
-__all__ = ["fetch_log"]
+__all__ = ["fetch_log", "pack_page"]
 
 # Bytes of a msgpack array's header, as it is written here.
 _HEADER_BYTES = 5
@@ -38,27 +38,41 @@ def fetch_log(
         return refused(asked.request, "match_running")
     if asked.first < 0:
         return refused(asked.request, "malformed_request", "first is negative")
+    try:
+        page, after = pack_page(records, asked.first, page_bytes)
+    except FrameTooLarge as error:
+        return refused(asked.request, error.code, str(error))
+    return LogPage(
+        request=asked.request,
+        match=asked.match,
+        first=asked.first,
+        records=msgspec.Raw(page),
+        next=after if after < len(records) else None,
+    )
+
+
+def pack_page(
+    records: Sequence[Record], first: int, page_bytes: int
+) -> tuple[bytes, int]:
+    """The records from `first` on as a packed array, and the index after the last.
+
+    Raises:
+        FrameTooLarge: Not even the first one fits into a frame.
+    """
     packed: list[bytes] = []
     size = _HEADER_BYTES
-    for index in range(asked.first, len(records)):
+    for index in range(first, len(records)):
         try:
             encoded = _packed(records[index])
-        except FrameTooLarge as error:
+        except FrameTooLarge:
             if not packed:
-                return refused(asked.request, error.code, str(error))
+                raise
             break
         if packed and size + len(encoded) > page_bytes:
             break
         packed.append(encoded)
         size += len(encoded)
-    after = asked.first + len(packed)
-    return LogPage(
-        request=asked.request,
-        match=asked.match,
-        first=asked.first,
-        records=msgspec.Raw(b"".join((_array_header(len(packed)), *packed))),
-        next=after if after < len(records) else None,
-    )
+    return b"".join((_array_header(len(packed)), *packed)), first + len(packed)
 
 
 def _packed(record: Record) -> bytes:

@@ -179,6 +179,28 @@ class Timeline:
             return None
         return self.machine.player_view(frame.snapshot, seat)
 
+    def extend(self, records: Sequence[Record]) -> None:
+        """Take in the next records of a log that goes on.
+
+        Raises:
+            ValueError: They do not follow the last one, or it is no log.
+        """
+        old = self.recording
+        if old.revisions is None:
+            raise ValueError("only a log can go on")
+        for index, record in enumerate(records, start=len(old.records)):
+            if record.index != index:
+                raise ValueError(f"record {record.index} comes where {index} was due")
+        if (len(old.records) - 1) % MARK_EVERY:  # the last stretch grows
+            self._stretches.pop(self._marks_max - 1, None)
+            self._marks.pop(self._marks_max, None)
+        self.recording = Recording(
+            (*old.records, *records),
+            revisions=(*old.revisions, *(each.revision_after for each in records)),
+            marks=old.marks,
+            seat=old.seat,
+        )
+
     def play(self) -> None:
         """Play it from its creation to its end, whatever snapshots came with it.
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgpack
 import pytest
 
-from hotseat.nodes.door import Door
+from hotseat.nodes.door import Door, DoorError
+
+
+def sesame(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """An operation that takes a field, and says no to most."""
+    if asked.get("word") != "open":
+        raise DoorError("closed", "Say the word.")
+    return {"inside": True}
 
 
 async def ask(request: bytes) -> dict[str, Any]:
     """Ask a door that knows one operation."""
-    answer = await Door({"status": lambda: {"ready": True}}).answer(request)
+    operations = {"status": lambda asked: {"ready": True}, "sesame": sesame}
+    answer = await Door(operations).answer(request)
     said: dict[str, Any] = msgpack.unpackb(answer)
     return said
 
@@ -20,6 +29,17 @@ async def ask(request: bytes) -> dict[str, Any]:
 async def test_an_operation_is_answered_with_its_fields() -> None:
     """`ok` tells a yes from a no."""
     assert await ask(msgpack.packb({"op": "status"})) == {"ok": True, "ready": True}
+
+
+async def test_an_operation_takes_fields_and_may_say_no() -> None:
+    """Its no has a code and a message, as the door's own."""
+    asked = msgpack.packb({"op": "sesame", "word": "open"})
+    assert await ask(asked) == {"ok": True, "inside": True}
+    assert await ask(msgpack.packb({"op": "sesame"})) == {
+        "ok": False,
+        "code": "closed",
+        "message": "Say the word.",
+    }
 
 
 @pytest.mark.parametrize(

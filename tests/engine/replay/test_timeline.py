@@ -219,3 +219,26 @@ def test_what_does_not_begin_with_a_creation_is_refused() -> None:
     other = create_session(one_state(), MATCH)
     narrow = one_state()
     assert open_timeline(narrow, other.log).head == 0
+
+
+@pytest.mark.parametrize("first", [1, 2, 64, 65, 66, 130])
+def test_a_log_that_goes_on_is_taken_in_as_it_comes(first: int) -> None:
+    """Whatever was looked at before: each frame is the one of the whole log."""
+    log = LONG.log
+    growing = open_timeline(LONG.game, log[:first])
+    whole = open_timeline(LONG.game, log)
+    for end in (first, first + 1, first + 3, 128, 129, 200):
+        growing.extend(log[len(growing.recording.records) : end])
+        for back in (0, 1, 40, 70):
+            revision = max(0, growing.head - back)
+            assert growing.frame(revision) == whole.frame(revision)
+
+
+def test_only_the_next_records_of_a_log_are_taken_in() -> None:
+    """A gap would show a match that never was; an envelope is closed."""
+    growing = open_timeline(LONG.game, LONG.log[:5])
+    with pytest.raises(ValueError, match="record 6 comes where 5 was due"):
+        growing.extend(LONG.log[6:8])
+    saved = open_timeline(LONG.game, read_envelope(write_envelope(save_session(LONG))))
+    with pytest.raises(ValueError, match="only a log"):
+        saved.extend(LONG.log[5:6])

@@ -1,0 +1,59 @@
+"""The `records` operation of a node's door: the log of a match, a page at a time.
+
+It is for operators: the log of a match that is still played holds its seed and
+everybody's payloads. Only what is committed is given out, and the match does not
+notice: nothing waits, nothing enters its mailbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..runtime.errors import FrameTooLarge
+from ..runtime.log_page import pack_page
+from ..runtime.match_id import is_match_id
+from ..runtime.refusal import RUNTIME_REFUSALS
+from .door import DoorError
+from .supervisor import Supervisor
+
+__all__ = ["PAGE_BYTES", "give_records"]
+
+PAGE_BYTES = 256 * 1024
+"""Of a page, unless its only record is larger; a quarter of a door's message, and a few
+milliseconds of the node's loop."""
+
+_GAME_OVER = "The match is over, and its log is no longer kept."
+
+
+def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The committed records of the match `match` from number `first` on.
+
+    Answers `epoch`, `status` (an `ActorState`), `ended`, `count` of all committed, and
+    `records`: a packed array, which ends before the last one when the page is full.
+
+    Raises:
+        DoorError: malformed_request, moved, game_over, unknown_match, too_large.
+    """
+    match, first = asked.get("match"), asked.get("first", 0)
+    if not isinstance(match, str) or not is_match_id(match):
+        raise DoorError("malformed_request", "`match` is no id of a match.")
+    if type(first) is not int or first < 0:
+        raise DoorError("malformed_request", "`first` is no number of a record.")
+    actor = supervisor.actor(match)
+    committed = None if actor is None else actor.ledger.committed
+    if actor is None or committed is None:
+        code = supervisor.absence(match)
+        raise DoorError(code, RUNTIME_REFUSALS.get(code, _GAME_OVER))
+    records = actor.ledger.records
+    try:
+        page, _ = pack_page(records, first, PAGE_BYTES)
+    except FrameTooLarge as error:
+        raise DoorError(error.code, str(error)) from error
+    return {
+        "epoch": actor.epoch,
+        "status": actor.status.value,
+        "ended": committed.ended,
+        "count": len(records),
+        "records": page,
+    }
