@@ -126,7 +126,9 @@ def _derive(
     active = _value(part.active_players, ctx) or ()
     if not isinstance(active, (list, tuple)):
         raise TypeError(f"active_players must be a list of seats, not {active!r}")
-    found.extend(_player_faults(name, active, ctx.match["players"]))
+    players = ctx.match["players"]
+    if len(active) != 1 or active[0] not in players:
+        found.extend(_player_faults(name, active, players))
     control = part.control
     if control is not None and not _is_json(_value(control, ctx)):
         fault(
@@ -206,8 +208,6 @@ def _no_identity(name: str) -> Diagnostic:
 def _player_faults(
     name: str, active: Sequence[Any], players: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    if len(active) == 1 and active[0] in players:
-        return
     seen: list[Any] = []
     for player in active:
         if player not in players:

@@ -15,7 +15,7 @@ from .frozen import FDict, enclose, freeze_parts
 from .jsonvalue import Json
 from .machine import Machine, compile_game
 from .match_input import freeze_match
-from .record import Record, RecordKind, seal_record, seal_sized
+from .record import Record, RecordKind, seal_sized
 from .refusal import Refusal
 from .snapshot import Snapshot
 from .step import Batch
@@ -35,7 +35,7 @@ _NUMBERED = (RecordKind.ACTION, RecordKind.TIMEOUT)
 class Session:
     """A match that is played here. Made by `create_session`."""
 
-    __slots__ = ("_events", "_log", "_records", "_snapshot", "machine")
+    __slots__ = ("_events", "_records", "_snapshot", "machine")
 
     def __init__(
         self, machine: Machine, snapshot: Snapshot, records: Sequence[Record] = ()
@@ -43,11 +43,11 @@ class Session:
         self.machine = machine
         self._snapshot = snapshot
         self._records = list(records)
-        self._log = Log(self._records)
         # Numbers action ids. Without a log the revision serves: it grows faster.
-        self._events = sum(record.kind in _NUMBERED for record in records)
-        if not records:
-            self._events = snapshot.revision
+        self._events = snapshot.revision
+        if records:
+            kinds = [record.kind for record in records]
+            self._events = sum(map(kinds.count, _NUMBERED))
 
     def apply(
         self, player_id: str, event: str, payload: object = None, *, now: int | float
@@ -103,7 +103,7 @@ class Session:
     @property
     def log(self) -> Sequence[Record]:
         """The records so far: a read-only window that grows with the match."""
-        return self._log
+        return Log(self._records)
 
     @property
     def revision(self) -> int:
@@ -204,7 +204,7 @@ def create_record(game: Game, match: object, first: Snapshot) -> Record:
         "match": match,
         "seed": first.meta.seed,
     }
-    return seal_record(
+    record, _ = seal_sized(
         NO_DIGEST,
         index=0,
         kind=RecordKind.CREATE,
@@ -215,6 +215,7 @@ def create_record(game: Game, match: object, first: Snapshot) -> Record:
         batch=None,
         snapshot=first,
     )
+    return record
 
 
 def session_from_snapshot(
