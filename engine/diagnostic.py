@@ -219,8 +219,9 @@ DIAGNOSTICS: Final[Mapping[str, DiagnosticCode]] = MappingProxyType(
         ),
         "no_views": DiagnosticCode(
             _ERROR,
-            "The game declares no view, so that every seat would see all of G. It can "
-            "be played locally, but no host takes it.",
+            "The game declares no public view, so that spectators, and seats without a "
+            "view of their own, would see all of G. It can be played locally, but no "
+            "host takes it.",
             "Declare `views=views(public=..., player=...)`, or "
             "`open_information=True` if there is nothing to hide.",
         ),

@@ -117,17 +117,18 @@ def examine_start(
 def hostable(game: Game) -> Diagnostic | None:
     """Why a host must not load a game, or None.
 
-    Without a view every seat would see the whole of G.
+    Without a public view every spectator would see the whole of G, and so would each
+    seat that has no view of its own.
     """
     views = game.views
-    shows = views is not None and (views.public is not None or views.player is not None)
-    if game.open_information or (views is not None and shows and not views.shows_all):
+    covered = views is not None and views.public is not None and not views.shows_all
+    if game.open_information or covered:
         return None
     return Diagnostic(
         "no_views",
         "error",
-        f'Game "{game.name}" declares no views, so every seat would see all of G.',
-        "Declare views, or open_information=True if there is nothing to hide.",
+        f'Game "{game.name}" declares no public view, so spectators would see all of G.',
+        "Declare views.public, or open_information=True if there is nothing to hide.",
     )
 
 

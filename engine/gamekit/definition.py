@@ -52,6 +52,7 @@ from .turn_policy import TurnPolicy, round_robin
 if TYPE_CHECKING:
     from ..config_schema import ConfigField
     from ..game import Redaction
+    from ..undo import UndoRule
 
 __all__ = ["define_game"]
 
@@ -80,6 +81,7 @@ def define_game(
     core: Core | None = None,
     open_information: bool = False,
     credit_outages: bool = False,
+    undo: UndoRule | None = None,
 ) -> Game:
     """Make a game of moves and phases.
 
@@ -124,6 +126,7 @@ def define_game(
         redact=redact,
         open_information=open_information,
         credit_outages=credit_outages,
+        undo=undo,
     )
 
 
@@ -289,8 +292,7 @@ def _views(views: KitViews | None, core: Views | None, rules: Rules) -> Views:
     elif drawn is not None:
         player = lambda ctx, seat: drawn(PhaseContext(ctx, rules), seat)
     if public is None:
-        whole = player is None
-        return Views(lambda ctx: author_state(ctx.G), player, shows_all=whole)
+        return Views(lambda ctx: author_state(ctx.G), player, shows_all=True)
     return Views(public, player)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -30,6 +30,7 @@ from hotseat.runtime.frame import (
 )
 from hotseat.runtime.link import (
     Arrival,
+    Endpoint,
     Identity,
     LinkDownReason,
     PeerAddress,
@@ -89,9 +90,8 @@ class Stage:
         self.router.table_changed(table)
         if owner == "n1":
             self.router.owned[SHARD] = 3
-        self.board = Switchboard(
-            self.wire, NodeOutlet(self.wire), self.router, self.matches
-        )
+        wire = cast("Endpoint", self.wire)
+        self.board = Switchboard(wire, NodeOutlet(wire), self.router, self.matches)
         for name, kind in (("c1", "client"), ("n2", "node"), ("n3", "node")):
             identity = Identity("x", name, kind, "boot")
             address = PeerAddress(name, "memory://", "boot")

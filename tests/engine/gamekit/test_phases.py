@@ -276,6 +276,8 @@ def test_a_timeout_may_draft() -> None:
 def test_hosts_want_views() -> None:
     """The G that a local match shows to all is no view."""
     assert hostable(small()) is not None
+    own = views(player=lambda ctx, seat: {"myPlayerID": seat})
+    assert hostable(small(views=own)) is not None
     assert hostable(small(open_information=True)) is None
     assert hostable(small(views=views(public=lambda ctx: {}))) is None
     assert hostable(small(core=core(views=core_views(public=lambda ctx: {})))) is None

@@ -116,9 +116,12 @@ def impure() -> Game:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (game(views=None), "declares no views"),
+        (game(views=None), "declares no public view"),
         (game(views=views(public=lambda ctx: 1 // (3 - ctx.G["n"]))), "view"),
-        (game(views=views(player=fails)), "failed during validation"),
+        (
+            game(views=views(public=lambda ctx: {}, player=fails)),
+            "failed during validation",
+        ),
         (game(events=["go", "odd"], **{"legal_actions": fails}), "view"),
         (impure(), "two different matches"),
         (
