@@ -92,6 +92,8 @@ from .turn import Turn as Turn
 from .turn import active_round_robin as active_round_robin
 from .turn import current_player as current_player
 from .turn import turn_of as turn_of
+from .undo import UndoRule as UndoRule
+from .undo import undo as undo
 from .validate import Diagnostic as Diagnostic
 from .validate import Report as Report
 from .validate import hostable as hostable

@@ -49,6 +49,7 @@ from .view_builder import ViewBuilder
 if TYPE_CHECKING:
     from .config_schema import ConfigField
     from .context import SetupContext
+    from .undo import UndoRule
 
 __all__ = ["GameBuilder"]
 
@@ -81,6 +82,7 @@ class GameBuilder:
         config: Mapping[str, ConfigField | Mapping[str, Json]] | None = None,
         open_information: bool = False,
         credit_outages: bool = False,
+        undo: UndoRule | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
             "name": name,
@@ -92,6 +94,7 @@ class GameBuilder:
             "config": config,
             "open_information": open_information,
             "credit_outages": credit_outages,
+            "undo": undo,
         }
         self._events: dict[str, Event] = {}
         self._states: dict[str, State] = {}

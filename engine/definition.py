@@ -47,6 +47,7 @@ from .game import (
     Views,
 )
 from .jsonvalue import Json
+from .undo import UndoRule, check_reveals
 
 if TYPE_CHECKING:
     from .config_schema import ConfigField
@@ -92,6 +93,7 @@ def define_game(
     redact: Redaction | None = None,
     open_information: bool = False,
     credit_outages: bool = False,
+    undo: UndoRule | None = None,
 ) -> Game:
     """Make a game.
 
@@ -108,16 +110,19 @@ def define_game(
     check_function(setup, "setup", "ctx")
     require_kind(views, Views, "views", "views(public=lambda ctx: ...)")
     require_kind(profile, Profile, "profile", "profile(default)")
+    require_kind(undo, UndoRule, "undo", "undo(back=1)")
     if legal_actions is not None:
         check_function(legal_actions, "legal_actions", "ctx", "seat", may_yield=True)
     if redact is not None:
         check_function(redact, "redact", "step", "seat")
+    known_events = event_table(events)
+    check_reveals(undo, known_events)
     return Game(
         name=name,
         version=version,
         player_ids=pool,
         min_players=fewest_players(min_players, pool),
-        events=event_table(events),
+        events=known_events,
         states=state_table(states),
         initial=initial,
         setup=setup,
@@ -130,6 +135,7 @@ def define_game(
         redact=redact,
         open_information=open_information,
         credit_outages=credit_outages,
+        undo=undo,
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .context import ResolverContext, SetupContext, StateContext
     from .profile_commit import ProfileCommitContext
     from .step import Step
+    from .undo import UndoRule
 
 __all__ = [
     "Derivation",
@@ -64,6 +65,8 @@ class Game:
     redact: Redaction | None
     open_information: bool
     credit_outages: bool
+    undo: UndoRule | None = None
+    """None: nothing is taken back."""
     compiled: Any = field(default=None, init=False, repr=False)
     """What `compile_game` made of it, once it was asked."""
 
@@ -129,7 +132,7 @@ class Views:
     public: Derivation | None = None
     player: PlayerView | None = None
     shows_all: bool = False
-    """They show all of G to everyone, as if there were none."""
+    """The public view shows all of G, as if there were none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ __all__ = [
     "NESTING_MAX",
     "PAYLOAD_BYTES_MAX",
     "SAFE_INT_MAX",
+    "UNDO_BACK_MAX",
 ]
 
 # Containers inside containers. Deep enough for any real state, shallow enough for a
@@ -38,5 +39,9 @@ G_BYTES_HARD_MAX = 4 * 1024 * 1024
 # Records between two digests that cover the whole of G; bounds how long a fault in a
 # part of G that nobody changes can stay unseen.
 FULL_DIGEST_EVERY = 256
+
+# Actions that a game may let its players take back. Each keeps a snapshot in memory,
+# which shares with its neighbours what did not change.
+UNDO_BACK_MAX = 64
 
 assert PAYLOAD_BYTES_MAX < G_BYTES_MAX < G_BYTES_HARD_MAX

@@ -62,7 +62,7 @@ __all__ = ["Machine", "compile_game"]
 # Names that only the engine may queue, declared or not.
 _INTERNAL_PREFIX = "__gamekit_"
 
-_TYPES: dict[StepKind, Literal["event", "internal", "timeout"]] = {
+_TYPES: dict[StepKind, Literal["event", "internal", "timeout", "takeback"]] = {
     "action": "event",
     "internal": "internal",
     "timeout": "timeout",

@@ -1,8 +1,8 @@
 """Plays a log back, and names the first record that differs.
 
-A replay knows what changes a match by its rules alone: creation, actions, timeouts, and
-the kinds that leave the state as it is. A log with other kinds needs the host that
-wrote them.
+A replay knows what changes a match by its rules alone: creation, actions, timeouts,
+takebacks, and the kinds that leave the state as it is. A log with other kinds needs the
+host that wrote them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,16 @@ from .refusal import Refusal
 from .session import Session
 from .snapshot import Snapshot
 from .step import Batch
+from .takeback import NO_UNDO, UndoState, remember, take_back
 
-__all__ = ["Played", "play_record", "replay_log", "start_record", "verify_records"]
+__all__ = [
+    "Place",
+    "Played",
+    "play_record",
+    "replay_log",
+    "start_record",
+    "verify_records",
+]
 
 # Kinds that leave G, position, result and rng as they were.
 _STILL: Final = frozenset(
@@ -48,6 +56,13 @@ _FIELDS: Final = (
 )
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where a playback stands: the match, and what of it can be taken back."""
+
+    snapshot: Snapshot
+    undo: UndoState = NO_UNDO
+
+
 class Played(msgspec.Struct, frozen=True):
     """A record that was played back: what it found, did and left."""
 
@@ -57,6 +72,8 @@ class Played(msgspec.Struct, frozen=True):
     batch: Batch | None
     """None when the record caused no steps."""
     snapshot: Snapshot
+    undo: UndoState = NO_UNDO
+    """What can be taken back after it."""
 
 
 def replay_log(game: Game, records: Iterable[Record]) -> Session:
@@ -73,7 +90,7 @@ def replay_log(game: Game, records: Iterable[Record]) -> Session:
         raise ReplayError(0, "the log is empty")
     machine = compile_game(game)
     last = deque(verify_records(machine, log), maxlen=1)[0]
-    return Session(machine, last.snapshot, log)
+    return Session(machine, last.snapshot, log, last.undo)
 
 
 def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Played]:
@@ -83,16 +100,16 @@ def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Play
         DigestMismatchError: a record differs; `index` and `field` say which and where.
         ReplayError: a record cannot be played back.
     """
-    snapshot: Snapshot | None = None
+    place: Place | None = None
     chain = NO_DIGEST
     for index, record in enumerate(records):
         batch = None
-        before = snapshot
-        if before is None:
-            snapshot = start_record(machine, record)
+        before = None if place is None else place.snapshot
+        if place is None:
+            place = Place(start_record(machine, record))
         else:
-            batch = play_record(machine, before, index, record)
-            snapshot = before if batch is None else batch.snapshot
+            batch, place = play_record(machine, place, index, record)
+        snapshot = place.snapshot
         made = seal_record(
             chain,
             index=index,
@@ -106,7 +123,7 @@ def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Play
         )
         _compare(index, record, made)
         chain = made.digest
-        yield Played(record, before, batch, snapshot)
+        yield Played(record, before, batch, snapshot, place.undo)
 
 
 def start_record(machine: Machine, record: Record, *, named: bool = True) -> Snapshot:
@@ -132,25 +149,60 @@ def start_record(machine: Machine, record: Record, *, named: bool = True) -> Sna
 
 
 def play_record(
-    machine: Machine, before: Snapshot, index: int, record: Record
-) -> Batch | None:
-    """Do what a record did, later than the first; None when it caused no steps.
+    machine: Machine, place: Place, index: int, record: Record
+) -> tuple[Batch | None, Place]:
+    """Do what a record did, later than the first, and say where the match is then.
+
+    The batch is None when it caused no steps.
 
     Raises:
         ReplayError: the game refuses it now, or a replay cannot do it.
     """
     if record.kind in _STILL:
-        return None
+        return None, place
     try:
-        answer = _answer(machine, before, record)
+        if record.kind is RecordKind.TAKEBACK:
+            return _played_takeback(machine, place, index, record)
+        answer = _answer(machine, place.snapshot, record)
     except EngineError as error:
         raise ReplayError(index, f"the {record.kind} is malformed: {error}") from error
     if isinstance(answer, Batch):
-        return answer
+        undo = remember(machine.game.undo, place.undo, place.snapshot, answer)
+        return answer, Place(answer.snapshot, undo)
     if isinstance(answer, str):
         raise ReplayError(index, answer)
+    raise _not_accepted(index, record, answer)
+
+
+def _played_takeback(
+    machine: Machine, place: Place, index: int, record: Record
+) -> tuple[Batch, Place]:
+    given = record.input
+    taken = take_back(
+        machine,
+        place.snapshot,
+        place.undo,
+        seat=given.get("seat", ""),
+        verb=given.get("verb", ""),
+        revision=given.get("revision"),
+        now=record.time_ms,
+        action_id=given.get("action_id", ""),
+    )
+    if isinstance(taken, Refusal):
+        raise _not_accepted(index, record, taken)
+    was = (given.get("phase"), given.get("to"))
+    if was != (taken.phase, taken.to):
+        raise ReplayError(
+            index,
+            f"the takeback was {was[0]}, to revision {was[1]}; now it is "
+            f"{taken.phase}, to revision {taken.to}",
+        )
+    return taken.batch, Place(taken.batch.snapshot, taken.undo)
+
+
+def _not_accepted(index: int, record: Record, answer: Refusal | None) -> ReplayError:
     why = "nothing was due" if answer is None else f"{answer.code}, {answer.message}"
-    raise ReplayError(index, f"the {record.kind} is not accepted now: {why}")
+    return ReplayError(index, f"the {record.kind} is not accepted now: {why}")
 
 
 def _answer(

@@ -33,7 +33,7 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
     Raises:
         ViewError: the game's own `redact` raised or gave what is not JSON.
     """
-    if game.redact is not None:
+    if game.redact is not None and step.kind != "takeback":
         try:
             return freeze(game.redact(step, seat), label="the redacted step")
         except Exception as error:
@@ -76,7 +76,7 @@ def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:
         "type": event.type,
     }
     own = seat is not None and event.player_id == seat
-    if own or _is_public(game, event.event):
+    if own or event.type == "takeback" or _is_public(game, event.event):
         shown["payload"] = event.payload
     return shown
 

@@ -41,6 +41,14 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "resolver_error": "The game failed on this event.",
         "derivation_error": "The game failed to describe its new state.",
         "view_error": "The game failed to draw this view.",
+        "undo_not_allowed": "The game does not let this seat take that back.",
+        "nothing_to_undo": "There is no such move that can still be taken back.",
+        "undo_past_random": "What chance has decided since cannot be taken back.",
+        "undo_past_reveal": "What was revealed since cannot be taken back.",
+        "undo_past_deadline": "The clock of that revision has run out since.",
+        "undo_pending": "A request to take back waits for its answers already.",
+        "undo_declined": "That was declined. Ask again after the next move.",
+        "no_undo_request": "No such request waits for this seat's answer.",
     }
 )
 

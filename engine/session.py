@@ -11,7 +11,7 @@ from typing import overload
 
 from .definition import Game
 from .digest import NO_DIGEST
-from .frozen import FDict, enclose, freeze_parts
+from .frozen import FDict, enclose, freeze, freeze_parts
 from .jsonvalue import Json
 from .machine import Machine, compile_game
 from .match_input import freeze_match
@@ -19,6 +19,14 @@ from .record import Record, RecordKind, seal_sized
 from .refusal import Refusal
 from .snapshot import Snapshot
 from .step import Batch
+from .takeback import (
+    NO_UNDO,
+    UndoRequest,
+    UndoState,
+    UndoVerb,
+    remember,
+    take_back,
+)
 
 __all__ = [
     "Log",
@@ -29,19 +37,24 @@ __all__ = [
 ]
 
 # The kinds of records that carry an action id.
-_NUMBERED = (RecordKind.ACTION, RecordKind.TIMEOUT)
+_NUMBERED = (RecordKind.ACTION, RecordKind.TIMEOUT, RecordKind.TAKEBACK)
 
 
 class Session:
     """A match that is played here. Made by `create_session`."""
 
-    __slots__ = ("_events", "_records", "_snapshot", "machine")
+    __slots__ = ("_events", "_records", "_snapshot", "_undo", "machine")
 
     def __init__(
-        self, machine: Machine, snapshot: Snapshot, records: Sequence[Record] = ()
+        self,
+        machine: Machine,
+        snapshot: Snapshot,
+        records: Sequence[Record] = (),
+        undo: UndoState = NO_UNDO,
     ) -> None:
         self.machine = machine
         self._snapshot = snapshot
+        self._undo = undo
         self._records = list(records)
         # Numbers action ids. Without a log the revision serves: it grows faster.
         self._events = snapshot.revision
@@ -89,6 +102,37 @@ class Session:
             given = enclose({"action_id": action_id})
             self._write(RecordKind.TIMEOUT, answer.steps[0].event.at, given, answer)
         return answer
+
+    def undo(
+        self, player_id: str, to: int | None = None, *, now: int | float
+    ) -> Batch | Refusal:
+        """Ask to go back to the revision `to`; done at once if nobody must agree.
+
+        None is the revision before the player's newest action, or before the newest of
+        all if the game lets anyone ask.
+
+        Raises:
+            InvalidJsonValueError: `now` is not a finite number.
+        """
+        return self._take_back(player_id, "ask", to, now)
+
+    def answer_undo(
+        self, player_id: str, agree: bool, *, now: int | float
+    ) -> Batch | Refusal:
+        """Answer the request that waits; who asked may withdraw it with False.
+
+        Raises:
+            InvalidJsonValueError: `now` is not a finite number.
+        """
+        request = self._undo.request
+        revision = None if request is None else request.revision
+        verb: UndoVerb = "agree" if agree else "decline"
+        return self._take_back(player_id, verb, revision, now)
+
+    @property
+    def undo_request(self) -> UndoRequest | None:
+        """Who waits for leave to take something back; None if nobody does."""
+        return self._undo.request
 
     @property
     def game(self) -> Game:
@@ -152,6 +196,34 @@ class Session:
         """
         return self.machine.legal_actions(self._snapshot, player_id)
 
+    def _take_back(
+        self, player_id: str, verb: UndoVerb, revision: int | None, now: int | float
+    ) -> Batch | Refusal:
+        action_id, at = self._next_action_id(), freeze(now, label="now")
+        taken = take_back(
+            self.machine,
+            self._snapshot,
+            self._undo,
+            seat=player_id,
+            verb=verb,
+            revision=revision,
+            now=at,
+            action_id=action_id,
+        )
+        if isinstance(taken, Refusal):
+            return taken
+        given = {
+            "action_id": action_id,
+            "seat": player_id,
+            "verb": verb,
+            "revision": revision,
+            "phase": taken.phase,
+            "to": taken.to,
+        }
+        self._write(RecordKind.TAKEBACK, at, enclose(given), taken.batch)
+        self._undo = taken.undo
+        return taken.batch
+
     def _next_action_id(self) -> str:
         return f"m_{self._events + 1}"
 
@@ -159,6 +231,9 @@ class Session:
         self, kind: RecordKind, time_ms: int | float, given: FDict, batch: Batch
     ) -> None:
         records, after = self._records, batch.snapshot
+        rule = self.machine.game.undo
+        if rule is not None:
+            self._undo = remember(rule, self._undo, self._snapshot, batch)
         record, _ = seal_sized(
             self.digest,
             index=len(records),
@@ -224,7 +299,8 @@ def session_from_snapshot(
     """Go on from a snapshot; what derives from it is derived anew.
 
     With the match's log so far, the chain of records goes on too. Without it a new one
-    begins, which cannot be replayed from its start.
+    begins, which cannot be replayed from its start. Only what is played from here on
+    can be taken back.
 
     Raises:
         SnapshotError: the snapshot does not stand in a leaf of this game.

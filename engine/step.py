@@ -31,7 +31,7 @@ __all__ = [
 TIMEOUT_EVENT = "__timeout"
 """How records name the event of a deadline that passed."""
 
-StepKind: TypeAlias = Literal["action", "internal", "timeout"]
+StepKind: TypeAlias = Literal["action", "internal", "timeout", "takeback"]
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +44,7 @@ class EventRecord(msgspec.Struct, frozen=True, gc=False):
     player_id: str | None
     """None for internal events and timeouts."""
     turn: int
-    type: Literal["event", "internal", "timeout"]
+    type: Literal["event", "internal", "timeout", "takeback"]
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):

@@ -6,6 +6,7 @@ the core, which is played, hosted and replayed like any other.
 
 from ..definition import enqueue as enqueue
 from ..definition import profile as profile
+from ..undo import undo as undo
 from . import view as view
 from .builder import GameBuilder as GameBuilder
 from .context import ComputedContext as ComputedContext

@@ -55,6 +55,7 @@ from .turn_policy import TurnPolicy
 
 if TYPE_CHECKING:
     from ..config_schema import ConfigField
+    from ..undo import UndoRule
 
 __all__ = ["GameBuilder"]
 
@@ -92,6 +93,7 @@ class GameBuilder:
         core: Core | None = None,
         open_information: bool = False,
         credit_outages: bool = False,
+        undo: UndoRule | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
             "name": name,
@@ -106,6 +108,7 @@ class GameBuilder:
             "core": core,
             "open_information": open_information,
             "credit_outages": credit_outages,
+            "undo": undo,
         }
         self._moves: dict[str, Move] = {}
         self._phases: dict[str, Phase] = {}

@@ -33,8 +33,8 @@ from ..game import (
 from ..jsonvalue import Json
 from ..turn import active_round_robin
 from .context import CURRENT_PLAYER, PhaseContext, Rules
-from .fan_out import FINISHED, OUTCOME_EVENT, move_edges, timeout_edges
-from .outcome import INTERNAL, NOTHING_YET, author_state
+from .fan_out import OUTCOME_EVENT, move_edges, timeout_edges
+from .outcome import FINISHED, INTERNAL, NOTHING_YET, author_state
 from .parts import (
     Compute,
     Core,

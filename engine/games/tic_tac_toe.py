@@ -19,6 +19,7 @@ from ..definition import (
 )
 from ..jsonvalue import Json
 from ..turn import active_round_robin, current_player
+from ..undo import undo
 
 __all__ = ["Place", "game", "render"]
 
@@ -134,4 +135,5 @@ game = define_game(
         player=lambda ctx, seat: {**public_view(ctx), "myPlayerID": seat},
     ),
     legal_actions=legal_actions,
+    undo=undo(back=9),
 )

@@ -2,6 +2,8 @@
 
 A branch is a marker. All branches share the frames of the one match there is; a branch
 ends with the batch of its head action, the first one, `main`, where the match does.
+A line of play that was taken back has one by itself, `taken-back-N`, which ends with
+the last of what was undone.
 """
 
 from __future__ import annotations
@@ -11,12 +13,16 @@ from typing import Final
 
 import msgspec
 
+from ..record import RecordKind
 from .replay_error import CursorError
 from .timeline import Timeline
 
 __all__ = ["MAIN", "Branch", "Branches"]
 
 MAIN: Final = "main"
+
+# What a line of play is made of.
+_MOVES: Final = (RecordKind.ACTION, RecordKind.TIMEOUT)
 
 BRANCHES_MAX: Final = 1_000
 """Of one replay; more are refused."""
@@ -40,6 +46,8 @@ class Branches:
         self.timeline = timeline
         last = timeline.recording.last_action_id
         self._all = {MAIN: Branch(MAIN, None, 0, last, None)}
+        if timeline.game.undo is not None:
+            self._add_taken_back()
 
     def __iter__(self) -> Iterator[Branch]:
         return iter(tuple(self._all.values()))
@@ -86,6 +94,23 @@ class Branches:
         made = Branch(branch_id, action_id, revision, action_id, parent)
         self._all[branch_id] = made
         return made
+
+    def _add_taken_back(self) -> None:
+        recording = self.timeline.recording
+        revisions = recording.revisions or ()  # an envelope has no takebacks
+        line: list[tuple[int, str | None]] = []  # the revision before each move
+        for place in range(1, len(revisions)):
+            record = recording.records[place]
+            if record.kind in _MOVES:
+                line.append((revisions[place - 1], recording.action_id(place)))
+            elif record.kind is RecordKind.TAKEBACK and record.input["phase"] == "done":
+                to, head = record.input["to"], line[-1][1] if line else None
+                while line and line[-1][0] >= to:
+                    line.pop()
+                if len(self._all) < BRANCHES_MAX:
+                    name = f"taken-back-{len(self._all)}"
+                    action = recording.action_id(place)
+                    self._all[name] = Branch(name, action, to, head, MAIN)
 
     def end(self, branch: Branch, revision: int) -> int:
         """The revision, or the last one before it that the branch shows.

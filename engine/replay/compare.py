@@ -16,8 +16,8 @@ from ..errors import EngineError, ReplayError
 from ..frozen import FDict
 from ..jsonvalue import Json
 from ..machine import Machine
-from ..playback import play_record, start_record
-from ..record import Record, seal_record
+from ..playback import Place, play_record, start_record
+from ..record import Record, RecordKind, seal_record
 from ..snapshot import Snapshot
 from ..step import Batch
 from ..value_diff import iter_changes
@@ -68,19 +68,20 @@ def compare_timelines(before: Timeline, after: Timeline) -> Difference | None:
 
 def compare_log(machine: Machine, log: LogFile) -> Difference | None:
     """Where a machine makes something else of a log than the log says, if anywhere."""
-    snapshot: Snapshot | None = None
+    place: Place | None = None
     for index, record in enumerate(log.records):
-        before, batch = snapshot, None
+        before = None if place is None else place.snapshot
+        batch = None
         reached = 0 if before is None else before.revision
         try:
-            if before is None:
-                snapshot = start_record(machine, record, named=False)
+            if place is None:
+                place = Place(start_record(machine, record, named=False))
             else:
-                batch = play_record(machine, before, index, record)
-                snapshot = before if batch is None else batch.snapshot
+                batch, place = play_record(machine, place, index, record)
         except ReplayError as error:
             step = reached if before is None else reached + 1
             return Difference(step, "answer", "accepted", str(error))
+        snapshot = place.snapshot
         if _digest(record, before, batch, snapshot) != record.digest:
             number, change = _named(log, index, before, batch, snapshot)
             return Difference(
@@ -169,5 +170,6 @@ def _frame_changes(old: Frame, new: Frame) -> Iterator[FieldChange]:
 def _done(record: Record) -> dict[str, Json]:
     """What was done: neither under which id, nor in which session."""
     given: FDict = record.input
-    done = {name: given.get(name) for name in ("seat", "event", "payload")}
+    asked = ("verb", "phase", "to") if record.kind is RecordKind.TAKEBACK else ()
+    done = {name: given.get(name) for name in ("seat", "event", "payload", *asked)}
     return {"kind": record.kind.value, "time_ms": record.time_ms, **done}

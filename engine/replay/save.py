@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..definition import Game
 from ..machine import Machine, compile_game
 from ..match_input import normalize_match_input
-from ..playback import play_record, start_record
-from ..record import Record
+from ..playback import Place, play_record, start_record
+from ..record import Record, RecordKind
 from ..session import Session
 from .envelope import Envelope, EnvelopeAction, create_envelope
 from .recording import ACTION_IDS_KEY, Recording, recording_of
@@ -52,6 +52,9 @@ def save_log(
     not as the game's `parse` made them, since a replay has them parsed again. Ids that
     are not those which a replay numbers are marked as such in the metadata.
 
+    An envelope knows no takebacks: it holds the line that stands in the end, and not
+    what was taken back, which the log keeps.
+
     Raises:
         EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
         ReplayError: The log cannot be played back.
@@ -76,13 +79,22 @@ def save_log(
 
 
 def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
-    snapshot = start_record(machine, recording.records[0], named=False)
-    actions = []
+    place = Place(start_record(machine, recording.records[0], named=False))
+    actions: list[EnvelopeAction] = []
+    found: list[int] = []  # the revision before each
     for index in range(1, len(recording.records)):
-        record = recording.records[index]
-        batch = play_record(machine, snapshot, index, record)
+        record, before = recording.records[index], place.snapshot.revision
+        batch, place = play_record(machine, place, index, record)
         if batch is None:
             continue
+        if record.kind is RecordKind.TAKEBACK:
+            while record.input["phase"] == "done" and found:
+                if found[-1] < record.input["to"]:
+                    break
+                found.pop()
+                actions.pop()
+            continue
+        found.append(before)
         made = batch.steps[0].event
         actions.append(
             EnvelopeAction(
@@ -95,5 +107,4 @@ def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
                 "timeout" if made.type == "timeout" else "event",
             )
         )
-        snapshot = batch.snapshot
     return actions

@@ -10,7 +10,7 @@ Rules:
   opens at once; how many frames an envelope has is known when it is played to its end.
 - A record that cannot be played back is told when its frame is wanted. What comes
   before it can be looked at.
-- Turns never go back: `first_of_turn` relies on it.
+- Turns go back only where a game may be taken back: `first_of_turn` relies on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..definition import Game
 from ..errors import EngineError, ReplayError
 from ..jsonvalue import Json
 from ..machine import Machine, compile_game
-from ..playback import play_record, start_record
+from ..playback import Place, play_record, start_record
 from ..record import Record
 from ..snapshot import Snapshot
 from ..step import Batch
@@ -60,7 +60,9 @@ class Timeline:
         self.seat = recording.seat
         start = start_record(machine, recording.records[0], named=False)
         self._first = Frame(start, None, recording.records[0])
-        self._marks: dict[int, Snapshot] = {0: start}
+        self._marks: dict[int, Place] = {0: Place(start)}
+        # A snapshot does not say what can be taken back: then all is played.
+        self._helps = recording.marks if machine.game.undo is None else {}
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
         # Without revisions the marks are made in order: what they led to, by place.
         self._reached = [start.revision]
@@ -79,7 +81,7 @@ class Timeline:
         """
         if self.recording.revisions is not None:
             return self.recording.revisions[-1]
-        return self._mark(self._marks_max).revision
+        return self._mark(self._marks_max).snapshot.revision
 
     def reach(self, revision: int) -> int:
         """The revision, or the last one before it that there is.
@@ -110,7 +112,7 @@ class Timeline:
             raise LookupError(f"there is no revision {revision}")
         number = self._stretch_of(revision)
         stretch = self._stretch(number)
-        place = revision - self._mark(number).revision - 1
+        place = revision - self._mark(number).snapshot.revision - 1
         if place >= len(stretch.frames) and stretch.fault is not None:
             raise stretch.fault
         return stretch.frames[place]
@@ -157,15 +159,16 @@ class Timeline:
         """
         if turn <= self._first.snapshot.position.turn:
             return 0 if turn == self._first.snapshot.position.turn else None
+        returns = self.machine.game.undo is not None
         number = max(
-            (n for n in self._known_marks() if self._mark(n).position.turn < turn),
-            default=0,
+            (n for n in self._known_marks() if self._turn(n) < turn), default=0
         )
-        for stretch in range(number, self._marks_max):
-            if self._mark(stretch + 1).position.turn >= turn:
-                frames = self._stretch(stretch).frames
-                found = next(f for f in frames if f.snapshot.position.turn >= turn)
-                return found.revision if found.snapshot.position.turn == turn else None
+        for stretch in range(0 if returns else number, self._marks_max):
+            if returns or self._turn(stretch + 1) >= turn:
+                for frame in self._stretch(stretch).frames:
+                    if frame.snapshot.position.turn >= turn:
+                        found = frame.snapshot.position.turn == turn
+                        return frame.revision if found else None
         return None
 
     def player_view(self, frame: Frame, seat: str | None = None) -> Json:
@@ -207,12 +210,11 @@ class Timeline:
         Raises:
             ReplayError: A record cannot be played back; `index` says which.
         """
-        snapshot = self._first.snapshot
+        place = Place(self._first.snapshot)
         for number in range(self._marks_max):
             for index in self._records_of(number):
-                batch = self._play(snapshot, index)
-                snapshot = snapshot if batch is None else batch.snapshot
-            self._keep(number + 1, snapshot)
+                _, place = self._play(place, index)
+            self._keep(number + 1, place)
 
     @property
     def _marks_max(self) -> int:
@@ -220,18 +222,17 @@ class Timeline:
         return -(-(len(self.recording.records) - 1) // MARK_EVERY)
 
     def _known_marks(self) -> list[int]:
-        given = (p // MARK_EVERY for p in self.recording.marks if p % MARK_EVERY == 0)
+        given = (p // MARK_EVERY for p in self._helps if p % MARK_EVERY == 0)
         return [*self._marks, *given]
 
     def _left_by(self, place: int) -> int:
         if self.recording.revisions is not None:
             return self.recording.revisions[place]
         number, rest = divmod(place, MARK_EVERY)
-        snapshot = self._mark(number)
+        reached = self._mark(number)
         for index in range(place - rest + 1, place + 1):
-            batch = self._play(snapshot, index)
-            snapshot = snapshot if batch is None else batch.snapshot
-        return snapshot.revision
+            _, reached = self._play(reached, index)
+        return reached.snapshot.revision
 
     def _stretch_of(self, revision: int) -> int:
         """The stretch in which a revision's frame is; it exists."""
@@ -250,48 +251,50 @@ class Timeline:
         return found
 
     def _filmed(self, number: int) -> _Stretch:
-        snapshot = self._mark(number)
+        place = self._mark(number)
         frames: list[Frame] = []
         fault = None
         try:
             for index in self._records_of(number):
-                batch = self._play(snapshot, index)
+                batch, place = self._play(place, index)
                 if batch is None:
                     continue
                 record = self.recording.records[index]
                 frames += [Frame(step.snapshot, step, record) for step in batch.steps]
-                snapshot = batch.snapshot
         except ReplayError as error:
             fault = error
         else:
-            self._keep(number + 1, snapshot)
+            self._keep(number + 1, place)
         return _Stretch(frames, fault)
 
-    def _mark(self, number: int) -> Snapshot:
-        """The snapshot at the beginning of a stretch."""
+    def _turn(self, number: int) -> int:
+        """The turn at the beginning of a stretch."""
+        return self._mark(number).snapshot.position.turn
+
+    def _mark(self, number: int) -> Place:
+        """Where a stretch begins."""
         nearest = number
         while nearest not in self._marks:
-            if nearest * MARK_EVERY in self.recording.marks:
-                self._keep(nearest, self._given(nearest * MARK_EVERY))
+            if nearest * MARK_EVERY in self._helps:
+                self._keep(nearest, Place(self._given(nearest * MARK_EVERY)))
             else:
                 nearest -= 1
         for passed in range(nearest, number):
-            snapshot = self._marks[passed]
+            place = self._marks[passed]
             for index in self._records_of(passed):
-                batch = self._play(snapshot, index)
-                snapshot = snapshot if batch is None else batch.snapshot
-            self._keep(passed + 1, snapshot)
+                _, place = self._play(place, index)
+            self._keep(passed + 1, place)
         return self._marks[number]
 
-    def _keep(self, number: int, snapshot: Snapshot) -> None:
-        self._marks[number] = snapshot
+    def _keep(self, number: int, place: Place) -> None:
+        self._marks[number] = place
         if number == len(self._reached):
-            self._reached.append(snapshot.revision)
+            self._reached.append(place.snapshot.revision)
 
     def _given(self, place: int) -> Snapshot:
         """A snapshot that came with the recording."""
         try:
-            snapshot = self.machine.restore(self.recording.marks[place]())
+            snapshot = self.machine.restore(self._helps[place]())
         except EngineError as error:
             why = f"the snapshot after record {place} does not fit: {error}"
             raise ReplayError(place, why) from error
@@ -305,16 +308,16 @@ class Timeline:
         first = number * MARK_EVERY + 1
         return range(first, min(first + MARK_EVERY, len(self.recording.records)))
 
-    def _play(self, before: Snapshot, index: int) -> Batch | None:
+    def _play(self, place: Place, index: int) -> tuple[Batch | None, Place]:
         record = self.recording.records[index]
-        batch = play_record(self.machine, before, index, record)
+        batch, reached = play_record(self.machine, place, index, record)
         known = self.recording.revisions
-        after = before.revision if batch is None else batch.snapshot.revision
+        after = reached.snapshot.revision
         if known is not None and after != known[index]:
             raise ReplayError(
                 index, f"it leads to revision {after} now, not to {known[index]}"
             )
-        return batch
+        return batch, reached
 
 
 def open_timeline(
