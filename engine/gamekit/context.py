@@ -19,7 +19,7 @@ from ..jsonvalue import Json
 from ..profile_change import ProfileChanges
 from ..rng import Rng
 from ..turn import Turn
-from .outcome import Outcome, author_state
+from .outcome import FINISHED, Outcome, author_state
 from .turn_policy import TurnPolicy
 
 # A bare `MoveContext` is one of any arguments; `MoveContext[Place]` is typed.
@@ -131,6 +131,11 @@ class PhaseContext(msgspec.Struct, frozen=True, gc=False):
     def phase(self) -> str:
         """The phase; after the end `__gamekit_finished`."""
         return self.core.position.name
+
+    @property
+    def over(self) -> bool:
+        """Whether the match is finished: a view may show then what was hidden."""
+        return self.core.position.name == FINISHED
 
     @property
     def turn(self) -> Turn:

@@ -20,13 +20,10 @@ from ..errors import DraftError
 from ..frozen import FDict, freeze
 from ..game import Transition
 from .context import MoveContext, Rules, TimeoutContext
-from .outcome import END_TURN, FINISH, GOTO, STAY, Outcome, decided, key_of
+from .outcome import END_TURN, FINISH, FINISHED, GOTO, STAY, Outcome, decided, key_of
 from .parts import Move, OnTimeout
 
-__all__ = ["FINISHED", "OUTCOME_EVENT", "move_edges", "timeout_edges"]
-
-FINISHED: Final = "__gamekit_finished"
-"""The state of a match that is over."""
+__all__ = ["OUTCOME_EVENT", "move_edges", "timeout_edges"]
 
 OUTCOME_EVENT: Final = "__gamekit_phase_outcome"
 """Carries the outcome of a timeout."""

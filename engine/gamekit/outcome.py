@@ -19,6 +19,7 @@ from ..game import Rejected
 from ..jsonvalue import Json
 
 __all__ = [
+    "FINISHED",
     "FINISHED_KEY",
     "INTERNAL",
     "NOTHING_YET",
@@ -43,6 +44,9 @@ INTERNAL: Final = "__gamekit"
 
 NOTHING_YET: Final[FDict] = freeze({"result": None})
 """What stands there until the match is finished."""
+
+FINISHED: Final = "__gamekit_finished"
+"""The state of a match that is over."""
 
 STAY: Final = "stay"
 END_TURN: Final = "endTurn"

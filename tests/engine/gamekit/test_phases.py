@@ -152,6 +152,19 @@ def test_the_built_in_selector_wins() -> None:
     assert session.snapshot.derived.selectors == {"currentPlayer": "0", "n": {"n": 0}}
 
 
+def test_a_view_knows_that_the_match_is_over() -> None:
+    """What was hidden until then may be shown."""
+
+    def win(ctx: MoveContext) -> Outcome:
+        return finish({"winner": ctx.player}) if ctx.G["n"] else stay({"n": 1})
+
+    game = small(moves=[win], views=views(public=lambda ctx: {"over": ctx.over}))
+    session = create_session(game, MATCH)
+    for over in (False, True):
+        session.apply("0", "win", now=1)
+        assert session.public_view() == {"over": over}
+
+
 def test_a_view_that_asks_for_too_much_fails_for_its_seat() -> None:
     """A computed value that does not exist is named."""
     late = views(public=lambda ctx: view.computed(ctx, "gone") if ctx.G["n"] else {})
