@@ -28,6 +28,7 @@ from pathlib import Path
 
 from .exit_codes import ExitCode
 from .operator_error import OperatorError
+from .sqlite_file import CoordinatorFile
 
 __all__ = ["SECRET_BYTES", "ClusterDir"]
 
@@ -38,6 +39,9 @@ SOCKET_PATH_BYTES_MAX = 100
 
 LONGEST_SOCKET_NAME = "n" * 32 + ".door"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+
+COORDINATOR_BUSY_S = 5.0
+"""How long the making of the coordinator's file may wait for who looks at it."""
 
 SHARDS = 16
 """Of a new local cluster. Enough to spread over the nodes of one machine."""
@@ -225,12 +229,17 @@ class ClusterDir:
 
 
 def _create(path: Path, shards: int, nodes: Sequence[str]) -> None:
-    """Write the secret first: where cluster.toml is, the cluster is whole."""
+    """Write cluster.toml last: where it is, the cluster is whole.
+
+    The coordinator's file is made here and never again: a node that finds none would
+    count epochs anew, beside nodes that go on with the old ones.
+    """
     secret = path / "secret"
     if not secret.exists():
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with open(os.open(secret, flags, PRIVATE_FILE), "w") as file:
             file.write(secrets.token_hex(SECRET_BYTES))
+    CoordinatorFile.open(path / "coordinator.db", busy_s=COORDINATOR_BUSY_S).close()
     draft = path / "cluster.toml.new"
     text = CLUSTER_TOML.format(
         id=secrets.token_hex(6), shards=shards, nodes=json.dumps([*nodes])

@@ -112,9 +112,12 @@ class Keeper:
 
     @property
     def ready(self) -> bool:
-        """Whether every shard that is meant for this node is served by it."""
+        """Whether every shard that is meant for this node is served by it.
+
+        Not while the coordinator is away: who else says so then cannot be known.
+        """
         settled = self._ownership is not None and self._ownership.outstanding() == 0
-        return settled and self._registration.registered
+        return settled and self._registration.registered and self._up
 
     async def wait_ready(self) -> None:
         """Wait until `ready` has been true once."""
@@ -335,7 +338,8 @@ class Keeper:
             else:
                 if not self._up:
                     log.info("coordinator_back")
-                self._up = True
+                    self._up = True
+                    self._note_ready()
                 return answer
             await self._pause(pause_s)
             pause_s = min(2 * pause_s, BACKOFF_S_MAX)

@@ -68,7 +68,7 @@ async def run_node(config: Config) -> None:
     log.info("node_starting", incarnation=identity.incarnation)
     async with AsyncExitStack() as stack:
         coordinator = await stack.enter_async_context(
-            SqliteCoordinator(home.coordinator_path)
+            SqliteCoordinator(home.coordinator_path, create=False)
         )
         endpoint = await stack.enter_async_context(
             NngEndpoint(

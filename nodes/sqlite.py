@@ -64,8 +64,13 @@ T = TypeVar("T")
 class SqliteCoordinator:
     """Implements `Coordinator` on a file that all processes of the cluster open."""
 
-    def __init__(self, path: Path, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, clock: Clock | None = None
+    ) -> None:
+        """`create`: make the file if it is not there. Otherwise that is an error."""
         self._path = path
+        self._create = create
+        self._file = (0, 0)
         self._clock: Clock = clock or SystemClock()
         self._reader: CoordinatorFile | None = None
         self._writer: CoordinatorFile | None = None
@@ -73,7 +78,7 @@ class SqliteCoordinator:
         self._sweep_due_s = 0.0
 
     async def __aenter__(self) -> SqliteCoordinator:
-        """Open the file, create it if it is not there.
+        """Open the file.
 
         Raises:
             CoordinatorFileInvalid: It is not ours, too new, or cannot be opened.
@@ -81,12 +86,17 @@ class SqliteCoordinator:
         """
         self._one_write = anyio.CapacityLimiter(1)
         self._writer = await self._in_thread(
-            lambda: CoordinatorFile.open(self._path, busy_s=WRITE_BUSY_S)
+            lambda: CoordinatorFile.open(
+                self._path, busy_s=WRITE_BUSY_S, create=self._create
+            )
         )
         try:
             self._reader = await self._in_thread(
-                lambda: CoordinatorFile.open(self._path, busy_s=READ_BUSY_S)
+                lambda: CoordinatorFile.open(
+                    self._path, busy_s=READ_BUSY_S, create=False
+                )
             )
+            self._file = _identity(self._path)
         except BaseException:
             self._writer.close()
             raise
@@ -161,6 +171,7 @@ class SqliteCoordinator:
     def _read(self, read: Callable[[CoordinatorFile], T]) -> T:
         if self._reader is None:
             raise CoordinatorUnavailable(f"the coordinator file {self._path} is closed")
+        self._look_at_file()
         try:
             return read(self._reader)
         except sqlite3.Error as error:
@@ -173,6 +184,7 @@ class SqliteCoordinator:
         if writer is None:
             await anyio.lowlevel.checkpoint()
             raise CoordinatorUnavailable(f"the coordinator file {self._path} is closed")
+        self._look_at_file()
         try:
             return await self._in_thread(lambda: write(writer))
         except sqlite3.Error as error:
@@ -181,6 +193,18 @@ class SqliteCoordinator:
             ) from error
         finally:
             self._wake_watches()
+
+    def _look_at_file(self) -> None:
+        """What other processes open must be what we opened: else nothing is decided.
+
+        Raises:
+            CoordinatorUnavailable: The file was deleted or replaced.
+        """
+        if _identity(self._path) != self._file:
+            raise CoordinatorUnavailable(
+                f"the coordinator file {self._path} was deleted or replaced: stop the"
+                " cluster, put the file back, and start it again"
+            )
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
         # Not abandoned when cancelled: what was begun is finished and known.
@@ -218,6 +242,15 @@ class SqliteCoordinator:
         now_ms = self._clock.now_ms()
         if self._read(lambda file: file.has_expired(now_ms)):
             await self._write(lambda file: file.sweep(now_ms))
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Tells a file from another one of the same name; (0, 0): there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 class SqliteSession:

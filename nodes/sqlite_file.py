@@ -71,8 +71,8 @@ class CoordinatorFile:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path, *, busy_s: float) -> CoordinatorFile:
-        """Open the file, create it if it is not there.
+    def open(cls, path: Path, *, busy_s: float, create: bool = True) -> CoordinatorFile:
+        """Open the file; with `create`, make it if it is not there or empty.
 
         `busy_s` is how long a call may wait for another process's transaction.
 
@@ -82,7 +82,8 @@ class CoordinatorFile:
         """
         try:
             # Made here and not by SQLite, so that it is never readable by others.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+            os.close(os.open(path, flags, 0o600))
             connection = sqlite3.connect(
                 path, timeout=busy_s, isolation_level=None, check_same_thread=False
             )
@@ -91,7 +92,7 @@ class CoordinatorFile:
                 f"cannot open the coordinator file {path}: {error}"
             ) from error
         try:
-            _patiently(lambda: _prepare(connection, path))
+            _patiently(lambda: _prepare(connection, path, create))
         except sqlite3.Error as error:
             connection.close()
             if _is_locked(error):
@@ -272,9 +273,11 @@ class CoordinatorFile:
             self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is not ours before anything is written; create what is empty."""
+def _prepare(connection: sqlite3.Connection, path: Path, create: bool) -> None:
+    """Refuse what is not ours before anything is written; `create` what is empty."""
     if _is_empty(connection):
+        if not create:
+            raise CoordinatorFileInvalid(f"the coordinator file {path} is empty")
         # Outside a transaction, and kept in the file from then on.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")

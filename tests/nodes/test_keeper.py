@@ -264,6 +264,7 @@ async def test_serving_goes_on_while_the_coordinator_is_away(
             await anyio.sleep(60)
             assert len(node.serves) == 30
             assert not node.keeper.statistics().coordinator_up
+            assert not node.keeper.ready
             give_away(store, shard, "n2")
             handle.down = False
             await until(lambda: shard not in node.serves)

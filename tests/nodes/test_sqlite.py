@@ -317,3 +317,35 @@ def test_kill_9_of_a_session_holder(tmp_path: Path, backend: str) -> None:
             anyio.run(main, holder.stdout.readline(), backend=backend)
         finally:
             holder.kill()
+
+
+@pytest.mark.parametrize("empty", [True, False])
+async def test_a_file_that_should_be_there_is_not_made_anew(
+    tmp_path: Path, empty: bool
+) -> None:
+    """A node that counted epochs from one again would take lost matches for new."""
+    path = tmp_path / "coordinator.db"
+    if empty:
+        path.touch()
+    with pytest.raises(CoordinatorFileInvalid, match=r"coordinator\.db"):
+        async with SqliteCoordinator(path, create=False):
+            pass
+    assert path.exists() is empty
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+async def test_a_file_that_was_taken_away_decides_nothing(
+    tmp_path: Path, replaced: bool
+) -> None:
+    """Others would open another file: it is unavailable until it is put back."""
+    path, aside = tmp_path / "coordinator.db", tmp_path / "aside.db"
+    async with SqliteCoordinator(path) as store:
+        path.rename(aside)
+        if replaced:
+            path.touch()
+        with pytest.raises(CoordinatorUnavailable, match="deleted or replaced"):
+            await store.list("")
+        assert isinstance(await store.cas_many([Write("k", ABSENT, b"v")]), CasUnknown)
+        aside.rename(path)
+        assert (await store.list("")).entries == ()
+        assert isinstance(await store.cas_many([Write("k", ABSENT, b"v")]), CasOk)

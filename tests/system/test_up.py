@@ -235,3 +235,21 @@ def test_a_game_of_ones_own_is_hosted(operator: Operator) -> None:
     assert (up.returncode, up.stderr) == (0, "")
     unknown = operator.run("up", "--detach", "--game", "no_such_game_of_mine:game")
     assert unknown.returncode == 1
+
+
+def test_a_coordinator_file_that_is_taken_away_is_told_and_never_made_anew(
+    operator: Operator,
+) -> None:
+    """Nodes go on and are not ready; one that starts says why it cannot; then back."""
+    assert operator.run("up", "--nodes", "2", "--detach").returncode == 0
+    file, aside = operator.home / "coordinator.db", operator.home / "aside.db"
+    file.rename(aside)
+    wait_until(lambda: not any(n["ready"] for n in operator.status()["nodes"]))
+    killed = operator.pid("n1")
+    assert killed
+    os.kill(killed, signal.SIGKILL)
+    log = operator.home / "logs" / "n1.log"
+    wait_until(lambda: "error[coordinator_file_invalid]: " in log.read_text())
+    assert not file.exists()
+    aside.rename(file)
+    wait_until(lambda: operator.run("status").returncode == 0)
