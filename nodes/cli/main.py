@@ -27,6 +27,7 @@ COMMANDS = (
     ("play", "play:play", "Play a game in the terminal, with people and bots."),
     ("game", "game:app", "List the games there are; check a game of yours."),
     ("replay", "replay:app", "Look at saved matches; verify them; try new code."),
+    ("inspect", "inspect:inspect", "Look into a match, revision by revision."),
     ("node", "node:node", "Run one node process."),
     ("version", "version:version", "Show the version."),
 )

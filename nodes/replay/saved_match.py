@@ -6,11 +6,13 @@ bytes tell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...engine.definition import Game
 from ...engine.errors import EngineError
 from ...engine.machine import Machine, compile_game
+from ...engine.record import Record
 from ...engine.replay.envelope import Envelope, read_envelope
 from ...engine.replay.log_file import LogFile, is_log_file, read_log_file
 from ...engine.replay.recording import Recording, recording_of
@@ -18,7 +20,14 @@ from ...engine.replay.timeline import Timeline, open_timeline
 from ..games import GameError, find_game, installed_games
 from ..operator_error import OperatorError
 
-__all__ = ["FILE_BYTES_MAX", "SavedMatch", "find_machine", "read_saved", "write_new"]
+__all__ = [
+    "FILE_BYTES_MAX",
+    "SavedMatch",
+    "find_machine",
+    "read_saved",
+    "saved_log",
+    "write_new",
+]
 
 FILE_BYTES_MAX = 1024 * 1024 * 1024
 """A log of the most records a match may have, each of 10 KB."""
@@ -98,6 +107,12 @@ def read_saved(path: Path) -> SavedMatch:
             hint="a replay file is what `hotseat replay export` writes, "
             "or a saved replay in JSON",
         ) from error
+
+
+def saved_log(match: str, records: Sequence[Record]) -> SavedMatch:
+    """A log that is at hand, as if it came from a file called as the match."""
+    revisions = [record.revision_after for record in records]
+    return SavedMatch(Path(match), LogFile(records, {}, (), revisions))
 
 
 def write_new(path: Path, data: bytes) -> None:

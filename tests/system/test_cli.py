@@ -76,6 +76,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
         "loadtest",
         "play",
         "replay",
+        "inspect",
         "game",
         "node",
         "version",

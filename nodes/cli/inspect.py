@@ -1,0 +1,107 @@
+"""`hotseat inspect`: look at a match in the terminal, revision by revision."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .options import Cluster, Dir, place
+
+if TYPE_CHECKING:
+    from ..inspect.feed import MatchFeed
+    from ..inspect.model import InspectModel
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    target: Annotated[
+        str,
+        Parameter(name="FILE|MATCH", help="A file, or the id of a match in a cluster."),
+    ],
+    /,
+    *,
+    frame: Annotated[
+        int | None,
+        Parameter(help="Begin at this revision.", show_default=False),
+    ] = None,
+    game: Annotated[
+        str | None,
+        Parameter(
+            name="--game",
+            show_default=False,
+            help="The game to play it by (module:attribute, or an installed name); "
+            "else the installed one of its name and version.",
+        ),
+    ] = None,
+    light: Annotated[
+        bool, Parameter(negative=(), help="Colours for a light terminal.")
+    ] = False,
+    dir: Dir = None,
+    cluster: Cluster = None,
+) -> int:
+    """Look at a match, revision by revision: what happened, and why.
+
+    FILE is an exported log or an envelope. MATCH is the id of a match in a cluster,
+    finished or not: one that is played is followed, and does not notice.
+    """
+    feed: MatchFeed | None = None
+    if Path(target).exists():
+        model, title = _from_file(Path(target), game, frame)
+    else:
+        feed = _feed(target, place(dir, cluster))
+        model, title = _from_cluster(feed, game, frame)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise OperatorError(
+            "no_terminal",
+            "the inspector needs a terminal",
+            hint="hotseat replay show FILE prints a saved match as text",
+            exit_code=ExitCode.USAGE,
+        )
+    from ..inspect.app import InspectApp
+
+    app = InspectApp(model, title, feed, light=light)
+    app.run()
+    return ExitCode.OK if app.return_code in (0, None) else ExitCode.FAILED
+
+
+def _from_file(
+    file: Path, game: str | None, frame: int | None
+) -> tuple[InspectModel, str]:
+    from ..inspect.model import InspectModel
+    from ..replay.saved_match import read_saved
+
+    saved = read_saved(file)
+    return InspectModel(saved.open(game), revision=frame), f"{saved.game} {file.name}"
+
+
+def _feed(match: str, cluster: Path | str) -> MatchFeed:
+    from ...runtime.match_id import is_match_id
+    from ..inspect.feed import MatchFeed
+
+    if not is_match_id(match):
+        raise OperatorError(
+            "no_such_match",
+            f"there is no file {match}, and it is not the id of a match",
+            exit_code=ExitCode.USAGE,
+        )
+    return MatchFeed(cluster, match)
+
+
+def _from_cluster(
+    feed: MatchFeed, game: str | None, frame: int | None
+) -> tuple[InspectModel, str]:
+    import anyio
+
+    from ..inspect.model import InspectModel
+    from ..replay.saved_match import saved_log
+
+    saved = saved_log(feed.match, anyio.run(feed.fetch))
+    timeline = saved.open(game)
+    model = InspectModel(timeline, growing=not feed.ended, revision=frame)
+    return model, f"{saved.game} {feed.match}"

@@ -1,0 +1,144 @@
+"""The log of a match in a cluster, as it is committed: asked of its owner's door.
+
+The match does not notice: nothing enters its mailbox, and nobody is told. The owner is
+found by asking all doors, and again when it changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from ...engine.errors import RecordError
+from ...engine.record import Record, record_from_json
+from ...runtime.codec import unpack
+from ...runtime.errors import CodecError
+from ..ask_cluster import ask_cluster, find_cluster
+from ..ask_door import DoorUnreachable, ask_door
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+
+__all__ = ["FeedBroken", "MatchFeed"]
+
+_ELSEWHERE: Final = "moved"
+
+
+class FeedBroken(OperatorError):
+    """Nobody answers for the match now; asking again may help."""
+
+
+class MatchFeed:
+    """The committed records of one match, in order; each is given out once."""
+
+    def __init__(self, place: Path | str, match: str) -> None:
+        self.match = match
+        self.ended = False
+        """Whether the match is over, with all of its records given out."""
+        self._place = place
+        self._door: str | None = None
+        self._epoch: int | None = None
+        self._count = 0
+        self._chain: bytes | None = None
+
+    async def fetch(self) -> list[Record]:
+        """The records that are new since the last time.
+
+        Raises:
+            FeedBroken: Nobody answers for it now; nothing is lost by asking again.
+            OperatorError: unknown_match, match_lost, game_over, or
+                what else its owner says: there will be no more of it.
+        """
+        records: list[Record] = []
+        while True:
+            answer = await self._ask(self._count + len(records))
+            page = self._read(answer, records)
+            records += page
+            if not page or self._count + len(records) >= answer["count"]:
+                break
+        if records:
+            self._chain = records[-1].digest
+        self._count += len(records)
+        self.ended = answer["ended"] and self._count == answer["count"]
+        return records
+
+    async def _ask(self, first: int) -> dict[str, Any]:
+        """One page, from the owner known so far or from whoever is it now."""
+        if self._door is not None:
+            try:
+                return await ask_door(
+                    self._door, "records", match=self.match, first=first
+                )
+            except DoorUnreachable:
+                self._door = None
+            except OperatorError as error:
+                self._door = None
+                if error.code != _ELSEWHERE:
+                    raise self._refusal(error) from error
+        home = await find_cluster(self._place)
+        answers = await ask_cluster(home, "records", match=self.match, first=first)
+        owners = {
+            node: answer for node, answer in answers.items() if isinstance(answer, dict)
+        }
+        if owners:
+            node = max(owners, key=lambda name: int(owners[name]["epoch"]))
+            self._door = home.door(node)
+            return owners[node]
+        errors = [each for each in answers.values() if isinstance(each, OperatorError)]
+        raise self._nobody(errors)
+
+    def _nobody(self, errors: list[OperatorError]) -> OperatorError:
+        """Why no node gave an answer."""
+        present = [each for each in errors if not isinstance(each, DoorUnreachable)]
+        for error in present:
+            if error.code != _ELSEWHERE:
+                return self._refusal(error)
+        if not present:
+            return FeedBroken(
+                "cluster_unreachable",
+                "no node of the cluster answers",
+                hint="hotseat up starts a cluster; --dir or --cluster names one",
+                exit_code=ExitCode.UNREACHABLE,
+            )
+        return FeedBroken(
+            "no_owner", f"no node that answers owns the shard of match {self.match}"
+        )
+
+    def _refusal(self, error: OperatorError) -> OperatorError:
+        if error.code == "unknown_match" and self._count:
+            return self._lost()
+        if error.code == "unknown_match":
+            return OperatorError(
+                error.code,
+                f"there is no match {self.match}: no such match was created, or it "
+                "was lost with the node that held it",
+            )
+        if error.code == "game_over":
+            return OperatorError(
+                error.code,
+                f"match {self.match} is over, and its log is no longer kept",
+                hint="hotseat replay export keeps the log of a finished match",
+            )
+        return error
+
+    def _lost(self) -> OperatorError:
+        return OperatorError(
+            "match_lost", f"match {self.match} was lost with the node that held it"
+        )
+
+    def _read(self, answer: dict[str, Any], before: list[Record]) -> list[Record]:
+        """The records of a page, which follow those that were given out."""
+        if self._epoch not in (None, answer["epoch"]):
+            raise self._lost()  # another match under the same id
+        self._epoch = answer["epoch"]
+        try:
+            page = [record_from_json(each) for each in unpack(answer["records"])]
+        except (RecordError, CodecError, TypeError) as error:
+            raise OperatorError(
+                "malformed_log", f"the log of match {self.match} is unreadable: {error}"
+            ) from error
+        chain = before[-1].digest if before else self._chain
+        for record in page:
+            if chain is not None and record.prev_digest != chain:
+                raise self._lost()
+            chain = record.digest
+        return page

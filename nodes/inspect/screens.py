@@ -1,0 +1,44 @@
+"""What the inspector lays over its screen: the help, and the question where to go."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from .keys import KEYS
+
+__all__ = ["HelpScreen", "JumpScreen"]
+
+
+class HelpScreen(ModalScreen[None]):
+    """All keys. Any of those below closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,question_mark,h,enter,space", "dismiss", "close")
+    ]
+
+    def compose(self) -> ComposeResult:
+        lines = (f"{key.shown:>9}  {key.does}" for key in KEYS if key.shown)
+        with VerticalScroll(id="help"):
+            yield Static("\n".join(lines), markup=False)
+
+
+class JumpScreen(ModalScreen[str | None]):
+    """Asks for a revision; None if nobody wants one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "close")]
+
+    def compose(self) -> ComposeResult:
+        yield Input(
+            placeholder="revision, or t and a turn",
+            restrict=r"t?[0-9]{0,12}",
+            id="jump",
+        )
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)

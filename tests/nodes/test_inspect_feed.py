@@ -1,0 +1,131 @@
+"""The feed of a match's log: from whatever node owns it, each record once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hotseat.nodes.cluster_dir import ClusterDir
+from hotseat.nodes.door import Door, DoorError
+from hotseat.nodes.inspect.feed import FeedBroken, MatchFeed
+from hotseat.nodes.match_records import give_records
+from hotseat.nodes.nng_door import DoorServer
+from hotseat.nodes.operator_error import OperatorError
+from hotseat.runtime.match_id import match_id
+
+from ..runtime.node_stage import node_stage
+from ..runtime.sample_games import race
+
+pytestmark = pytest.mark.system
+
+Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> ClusterDir:
+    """The folder of a cluster whose nodes are n1 and n2."""
+    home = ClusterDir.open(tmp_path / "c", 4)
+    for node in ("n1", "n2"):
+        home.pid_path(node).write_text(f"{os.getpid()}\n")
+    return home
+
+
+@asynccontextmanager
+async def door(home: ClusterDir, node: str, records: Answer) -> AsyncIterator[None]:
+    """The command door of a node."""
+    async with DoorServer(home.door(node), Door({"records": records}).answer):
+        yield
+
+
+async def code(feed: MatchFeed) -> str:
+    """Fetch what must fail; return the code."""
+    with pytest.raises(OperatorError) as caught:
+        await feed.fetch()
+    assert str(caught.value).startswith(f"error[{caught.value.code}]: ")
+    return caught.value.code
+
+
+def no(code: str) -> Answer:
+    """A door that refuses."""
+
+    def refuse(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise DoorError(code, "No.")
+
+    return refuse
+
+
+async def test_each_record_comes_once_and_the_end_is_told(
+    home: ClusterDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page from the owner alone, which is found among the nodes."""
+    monkeypatch.setattr("hotseat.nodes.match_records.PAGE_BYTES", 600)
+    async with node_stage(race(goal=7)) as node:
+        match = await node.seated("race")
+        feed = MatchFeed(home.path, match)
+        give = partial(give_records, node.supervisor)
+        async with door(home, "n1", no("moved")), door(home, "n2", give):
+            found = await feed.fetch()
+            assert await feed.fetch() == []
+            for number in range(1, 8):
+                seat = "01"[(number - 1) % 2]
+                await node.act(match, seat, (number + 1) // 2, "add", 1)
+                if number == 4:
+                    found += await feed.fetch()
+                    assert not feed.ended
+            found += await feed.fetch()
+            assert feed.ended
+        assert found == await node.log(match)
+
+
+async def test_an_owner_that_changes_is_found_again(home: ClusterDir) -> None:
+    """While nobody answers for the match, that is said, and nothing is lost."""
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        feed = MatchFeed(home.path, match)
+        give = partial(give_records, node.supervisor)
+        async with door(home, "n1", give):
+            assert len(await feed.fetch()) == 3
+        with pytest.raises(FeedBroken, match="no node of the cluster answers"):
+            await feed.fetch()
+        async with door(home, "n1", no("moved")):
+            with pytest.raises(FeedBroken) as caught:
+                await feed.fetch()
+            assert caught.value.code == "no_owner"
+            await node.act(match, "0", 1, "add", 1)
+            async with door(home, "n2", give):
+                assert [each.index for each in await feed.fetch()] == [3]
+
+
+async def test_a_match_that_is_not_there_is_one_clear_error(home: ClusterDir) -> None:
+    """Unknown from the start, lost on the way, over for long."""
+    match = match_id("local", "key")
+    async with door(home, "n1", no("moved")), door(home, "n2", no("unknown_match")):
+        assert await code(MatchFeed(home.path, match)) == "unknown_match"
+    async with door(home, "n2", no("game_over")):
+        assert await code(MatchFeed(home.path, match)) == "game_over"
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        lost, other = MatchFeed(home.path, match), MatchFeed(home.path, match)
+        give = partial(give_records, node.supervisor)
+        async with door(home, "n1", give):
+            await lost.fetch()
+            await other.fetch()
+        async with door(home, "n1", no("unknown_match")):
+            assert await code(lost) == "match_lost"
+        async with door(home, "n1", lambda asked: {**give(asked), "epoch": 9}):
+            assert await code(other) == "match_lost"
+
+
+async def test_what_is_no_log_is_refused(home: ClusterDir) -> None:
+    """A door of another build cannot break the reader."""
+    match = match_id("local", "key")
+    for bad in (b"\x91\x01", b"\xc1", b""):
+        answer = {"epoch": 1, "count": 1, "ended": False, "records": bad}
+        async with door(home, "n1", lambda asked, answer=answer: answer):  # type: ignore[misc]
+            assert await code(MatchFeed(home.path, match)) == "malformed_log"
