@@ -30,7 +30,7 @@ from .exit_codes import ExitCode
 from .operator_error import OperatorError
 from .sqlite_file import CoordinatorFile
 
-__all__ = ["SECRET_BYTES", "ClusterDir"]
+__all__ = ["SECRET_BYTES", "ClusterDir", "make_folders"]
 
 SECRET_BYTES = 32
 
@@ -108,10 +108,8 @@ class ClusterDir:
             OperatorError: shards_differ, nodes_differ, invalid_cluster_dir.
         """
         path = path.absolute()
+        make_folders(path)
         try:
-            path.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-            for name in ("logs", "run"):
-                (path / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
             if not (path / "cluster.toml").exists():
                 path.chmod(PRIVATE_FOLDER)
                 _create(path, shards or SHARDS, nodes or NODES)
@@ -226,6 +224,20 @@ class ClusterDir:
         else:
             path.mkdir(PRIVATE_FOLDER, exist_ok=True)
             path.chmod(PRIVATE_FOLDER)
+
+
+def make_folders(path: Path) -> None:
+    """Make a cluster's folder, with room for logs and pid files.
+
+    Raises:
+        OperatorError: invalid_cluster_dir.
+    """
+    try:
+        path.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        for name in ("logs", "run"):
+            (path / name).mkdir(PRIVATE_FOLDER, exist_ok=True)
+    except OSError as error:
+        raise _invalid(f"{path} cannot be made: {error.strerror}") from error
 
 
 def _create(path: Path, shards: int, nodes: Sequence[str]) -> None:

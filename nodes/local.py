@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from .ask_door import ask_door
-from .cluster_dir import ClusterDir
-from .exit_codes import ExitCode
+from .cluster_dir import ClusterDir, make_folders
 from .local_child import Child, ChildFailed, ChildOptions, News, NewsKind
 from .operator_error import OperatorError
 from .pid_file import PidFile, PidFileHeld, holder_of
@@ -189,18 +188,9 @@ def owned_folder(
         OperatorError: already_running, shards_differ, nodes_differ or
             invalid_cluster_dir.
     """
-    run = path / "run"
+    make_folders(path)
     try:
-        path.mkdir(0o700, parents=True, exist_ok=True)
-        run.mkdir(0o700, exist_ok=True)
-    except OSError as error:
-        raise OperatorError(
-            "invalid_cluster_dir",
-            f"{path} cannot be made: {error.strerror}",
-            exit_code=ExitCode.USAGE,
-        ) from error
-    try:
-        with PidFile(run / "up.pid"):
+        with PidFile(path / "run" / "up.pid"):
             folder = ClusterDir.open(path, shards, nodes)
             try:
                 yield folder

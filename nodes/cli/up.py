@@ -104,11 +104,12 @@ class _Asked:
 
 
 def _detach(asked: _Asked) -> int:
+    from ..cluster_dir import make_folders
     from ..local_detach import start_detached
 
-    logs = asked.path / "logs"
-    logs.mkdir(0o700, parents=True, exist_ok=True)
-    report = start_detached([*PYTHON, "up", *asked.flags()], logs / "up.log")
+    make_folders(asked.path)
+    log = asked.path / "logs" / "up.log"
+    report = start_detached([*PYTHON, "up", *asked.flags()], log)
     if report.error:
         print(report.error, file=sys.stderr)
         return report.exit_code
@@ -123,6 +124,7 @@ def _detach(asked: _Asked) -> int:
 def _run_detached(asked: _Asked, report_fd: int) -> None:
     """The other side of `_detach`: whatever happens is reported once."""
     from ..local_detach import Report, report_to
+    from ..operator_error import OperatorError
     from .failure import describe
 
     os.set_inheritable(report_fd, False)  # the nodes must not hold the pipe open
@@ -141,6 +143,8 @@ def _run_detached(asked: _Asked, report_fd: int) -> None:
             say=lambda _line: None,
             on_ready=lambda: report(Report()),
         )
+        stopped = OperatorError("stopped_early", "it was stopped before it was ready")
+        report(Report(str(stopped), stopped.exit_code))
     except Exception as error:
         report(Report(*describe(error)))
         raise

@@ -212,6 +212,38 @@ def test_a_port_in_use_is_the_reason_why_it_is_never_ready(operator: Operator) -
     assert "error[address_unavailable]: " in up.stderr
 
 
+@pytest.mark.parametrize("arguments", [[], ["--detach"]])
+def test_a_folder_that_cannot_be_made_is_a_clear_error(
+    operator: Operator, arguments: list[str]
+) -> None:
+    """In the background as in the foreground: a file stands in the way."""
+    blocked = operator.cwd / "file"
+    blocked.touch()
+    operator.home, home = blocked / "c", operator.home
+    up = operator.run("up", *arguments)
+    operator.home = home
+    assert up.returncode == 2
+    assert up.stderr.startswith("error[invalid_cluster_dir]: ")
+
+
+def test_down_while_it_starts_ends_the_start_with_its_reason(
+    operator: Operator,
+) -> None:
+    """Whoever waits for `up --detach` is told that somebody stopped it."""
+    with subprocess.Popen(
+        operator.argv("up", "--detach"),
+        cwd=operator.cwd,
+        env=operator.environ,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as up:
+        wait_until(lambda: operator.pid("n1"))
+        assert operator.run("down").returncode == 0
+        _, said = up.communicate(timeout=PATIENCE_S)
+    assert up.returncode in (0, 1)  # 0: it was ready a moment before
+    assert up.returncode == 0 or said.startswith("error[stopped_early]: ")
+
+
 def test_it_lives_in_a_folder_with_a_long_path(operator: Operator) -> None:
     """The system's limit on a socket's path does not limit the folder's."""
     operator.home = operator.cwd / ("x" * 80) / ("y" * 80)
