@@ -40,6 +40,7 @@ from .client_outcome import Refusal as Refusal
 from .client_outcome import WatchEnded as WatchEnded
 from .client_shell import Client as Client
 from .client_shell import open_client as open_client
+from .client_view import UndoAsked as UndoAsked
 from .client_view import View as View
 from .cluster_dir import ClusterDir
 from .nng import NngEndpoint
@@ -58,6 +59,7 @@ __all__ = [
     "RemoteMatch",
     "Seat",
     "Spectator",
+    "UndoAsked",
     "View",
     "ViewStream",
     "WatchEnded",

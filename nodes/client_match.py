@@ -12,10 +12,17 @@ from ..runtime import frame as wire
 from ..runtime.codec import pack, unpack
 from ..runtime.errors import CodecError
 from .client_effect import Watch
-from .client_outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
+from .client_outcome import (
+    Accepted,
+    OutcomeUnknown,
+    Refusal,
+    WatchEnded,
+    engine_refusal,
+)
 from .client_view import View, ViewSlot, view_of
 
 if TYPE_CHECKING:
+    from ..engine.takeback import UndoVerb
     from .client_shell import Client
 
 __all__ = ["RemoteMatch", "Seat", "Spectator", "ViewStream"]
@@ -215,8 +222,9 @@ class Seat(Spectator):
         self.session = seated.session
         self.resume = seated.resume
         self._next_action = seated.next_action
+        self._reached = -1  # the last revision that an answer named
         # Invariant: at most options.unknown_max entries, oldest first.
-        self._unknown: dict[int, wire.Dispatch] = {}
+        self._unknown: dict[int, wire.Dispatch | wire.TakeBack] = {}
 
     def __repr__(self) -> str:
         return f"<Seat {self.seat!r} of {self.match.id}, session {self.session}>"
@@ -246,19 +254,65 @@ class Seat(Spectator):
             packed = pack(payload)
         except CodecError as error:
             return self._client._refuse_here(error)
-        action = self._next_action
-        self._next_action += 1
         frame = wire.Dispatch(
             0,
             self.match.id,
             self.match.epoch,
             self.seat,
             self.session,
-            action,
+            self._draw_action(),
             event,
             packed,
             base_revision,
         )
+        return await self._act(frame, timeout_s)
+
+    async def ask_undo(
+        self,
+        to: int | None = None,
+        *,
+        base_revision: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Accepted | Refusal:
+        """Ask to go back to the revision `to`; done at once if nobody must agree.
+
+        None is the revision before this seat's newest action, or before the newest of
+        all if the game lets anyone ask. It is refused as stale if somebody has acted
+        since `base_revision`, by default the newest known here. Who must agree
+        finds the request in their views, as `View.undo`.
+
+        Raises:
+            OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        if base_revision is None:
+            seen = max(self._reached, self._slot.revision)
+            base_revision = seen if seen >= 0 else None
+        frame = self._take_back("ask", to, base_revision)
+        return await self._act(frame, timeout_s)
+
+    async def answer_undo(
+        self,
+        agree: bool,
+        *,
+        request: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Accepted | Refusal:
+        """Answer the request to take back that waits; the seat that asked may withdraw
+        it with False.
+
+        `request` is its revision, by default that of the last view seen: an answer
+        never meets another request than the one that was looked at.
+
+        Raises:
+            OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
+            ClusterUnreachable: Nothing could be sent in that time.
+        """
+        if request is None:
+            if self.view is None or self.view.undo is None:
+                return engine_refusal("no_undo_request")
+            request = self.view.undo.revision
+        frame = self._take_back("agree" if agree else "decline", request, None)
         return await self._act(frame, timeout_s)
 
     async def ask_again(
@@ -273,8 +327,29 @@ class Seat(Spectator):
         """
         return await self._act(self._unknown[key], timeout_s)
 
+    def _draw_action(self) -> int:
+        action = self._next_action
+        self._next_action += 1
+        return action
+
+    def _take_back(
+        self, verb: UndoVerb, revision: int | None, base_revision: int | None
+    ) -> wire.TakeBack:
+        match = self.match
+        return wire.TakeBack(
+            0,
+            match.id,
+            match.epoch,
+            self.seat,
+            self.session,
+            self._draw_action(),
+            verb,
+            revision,
+            base_revision,
+        )
+
     async def _act(
-        self, frame: wire.Dispatch, timeout_s: float | None
+        self, frame: wire.Dispatch | wire.TakeBack, timeout_s: float | None
     ) -> Accepted | Refusal:
         try:
             answer = await self._client._write(
@@ -288,5 +363,6 @@ class Seat(Spectator):
         self._unknown.pop(frame.action, None)
         if isinstance(answer, Refusal):
             return answer
-        assert isinstance(answer, wire.Accepted), f"{answer!r} answers a Dispatch"
+        assert isinstance(answer, wire.Accepted), f"{answer!r} answers an action"
+        self._reached = max(self._reached, answer.revision)
         return Accepted(frame.action, answer.revision, answer.index)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..engine.refusal import REFUSALS
 from ..runtime.codec import unpack
 from ..runtime.errors import RuntimeFault
 from ..runtime.frame import Refused
@@ -28,6 +29,7 @@ __all__ = [
     "OutcomeUnknown",
     "Refusal",
     "WatchEnded",
+    "engine_refusal",
     "refusal_of",
     "runtime_refusal",
 ]
@@ -106,6 +108,11 @@ def refusal_of(frame: Refused) -> Refusal:
         unpack(frame.details),
         frame.revision,
     )
+
+
+def engine_refusal(code: str) -> Refusal:
+    """A refusal that the library gives itself, in the engine's words."""
+    return Refusal(code, REFUSALS[code])
 
 
 def runtime_refusal(code: str, message: str | None = None) -> Refusal:

@@ -14,10 +14,22 @@ from msgspec import Raw
 from ..runtime.codec import unpack
 from ..runtime.frame import ViewUpdate
 
-__all__ = ["View", "ViewSlot", "view_of"]
+__all__ = ["UndoAsked", "View", "ViewSlot", "view_of"]
 
 _NIL = Raw(b"\xc0")  # msgpack's null
 _NO_STEPS = b"\x90"  # and an empty array
+
+
+@dataclass(frozen=True, slots=True)
+class UndoAsked:
+    """Somebody waits for leave to take moves back."""
+
+    revision: int
+    """At which they asked; it names the request."""
+    seat: str
+    to: int
+    """The revision to return to."""
+    agreed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,7 @@ class View:
     result: Any
     legal: tuple[tuple[str, Any], ...] | None
     packed_steps: bytes | Raw = field(default=_NO_STEPS, repr=False, compare=False)
+    undo: UndoAsked | None = None
 
     @property
     def my_turn(self) -> bool:
@@ -120,4 +133,5 @@ def view_of(update: ViewUpdate) -> View:
         result=unpack(update.result),
         legal=None if legal is None else tuple((e, p) for e, p in legal),
         packed_steps=update.steps,
+        undo=None if update.undo is None else UndoAsked(*update.undo),
     )

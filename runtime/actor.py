@@ -21,7 +21,7 @@ from .budget import BudgetExceeded, OverrunTally
 from .command import Act, Denied, FireDeadline, NotFired, SeatHeld
 from .errors import MatchRunaway
 from .fault_log import FaultLog
-from .frame import Dispatch, FetchLog, Refused, Response, Sync, TakeSeat
+from .frame import Dispatch, FetchLog, Refused, Response, Sync, TakeBack, TakeSeat
 from .holders import SeatHolders
 from .ledger import Ledger
 from .lifecycle import ActorState, StopReason
@@ -164,6 +164,8 @@ class MatchActor:
         route, asked = message
         if isinstance(asked, Dispatch):
             self._on_dispatch(route, asked)
+        elif isinstance(asked, TakeBack):
+            self._on_take_back(route, asked)
         elif isinstance(asked, Sync):
             self._on_sync(route, asked)
         elif isinstance(asked, TakeSeat):
@@ -224,6 +226,23 @@ class MatchActor:
         answer = self._judge(act)
         if isinstance(answer, Denied) and answer.refusal.fault is not None:
             self._faults.add(answer.refusal.code, answer.refusal.fault)
+        self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
+
+    def _on_take_back(self, route: Route, asked: TakeBack) -> None:
+        state, seat = self.ledger.state, asked.seat
+        if code := self._holders.problem(route, state, seat, asked.session):
+            self.ledger.answer(route, refused(asked.request, code))
+            return
+        answer = self._judge(
+            command.TakeBack(
+                seat,
+                asked.session,
+                asked.action,
+                asked.verb,
+                asked.revision,
+                asked.base_revision,
+            )
+        )
         self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
 
     def _on_take_seat(self, route: Route, asked: TakeSeat) -> None:

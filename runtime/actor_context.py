@@ -12,7 +12,7 @@ from .budget import NO_GUARD, Guard
 from .clock import Clock
 from .command import FireDeadline
 from .committer import Committer
-from .frame import Dispatch, FetchLog, Sync, TakeSeat, Unwatch
+from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
 from .options import MatchOptions
 from .route import Outlet, Route
 
@@ -26,7 +26,7 @@ class CreateAgain(msgspec.Struct, frozen=True):
     creation: str
 
 
-MatchRequest: TypeAlias = TakeSeat | Dispatch | Sync | Unwatch | FetchLog
+MatchRequest: TypeAlias = TakeSeat | Dispatch | TakeBack | Sync | Unwatch | FetchLog
 Asked: TypeAlias = CreateAgain | MatchRequest
 Message: TypeAlias = tuple[Route, Asked] | FireDeadline
 

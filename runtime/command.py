@@ -8,6 +8,7 @@ import msgspec
 
 from ..engine.jsonvalue import Json
 from ..engine.refusal import Refusal
+from ..engine.takeback import UndoVerb
 
 __all__ = [
     "Act",
@@ -18,6 +19,7 @@ __all__ = [
     "FireDeadline",
     "NotFired",
     "SeatHeld",
+    "TakeBack",
     "TakeSeat",
 ]
 
@@ -47,13 +49,28 @@ class Act(msgspec.Struct, frozen=True):
     base_revision: int | None = None
 
 
+class TakeBack(msgspec.Struct, frozen=True):
+    """A request to take back, or an answer to one. Its key is one of actions.
+
+    `revision` of "ask" is the one to return to (None: see `take_back`), of the answers
+    the request's own.
+    """
+
+    seat: str
+    session: int
+    action: int
+    verb: UndoVerb
+    revision: int | None = None
+    base_revision: int | None = None
+
+
 class FireDeadline(msgspec.Struct, frozen=True):
     """The deadline of that revision has come."""
 
     revision: int
 
 
-Command: TypeAlias = TakeSeat | Act | FireDeadline
+Command: TypeAlias = TakeSeat | Act | TakeBack | FireDeadline
 
 
 class SeatHeld(msgspec.Struct, frozen=True):

@@ -41,6 +41,7 @@ __all__ = [
     "ShardEntry",
     "Sync",
     "TableSnapshot",
+    "TakeBack",
     "TakeSeat",
     "Unwatch",
     "ViewUpdate",
@@ -173,6 +174,25 @@ class FetchTable(Struct, frozen=True, tag=16):
     request: int
 
 
+class TakeBack(Struct, frozen=True, tag=17):
+    """Ask to take moves back, or answer who asked. Its key is one of actions.
+
+    `revision`: with "ask" the one to return to, null for that before the seat's newest
+    action; with "agree" and "decline" the request's (see `ViewUpdate.undo`).
+    `base_revision` makes a request stale once the match has moved on.
+    """
+
+    request: int
+    match: str
+    epoch: int
+    seat: str
+    session: int
+    action: int
+    verb: Literal["ask", "agree", "decline"]
+    revision: int | None = None
+    base_revision: int | None = None
+
+
 # --- node -> client ----------------------------------------------------------
 
 
@@ -232,7 +252,9 @@ class ViewUpdate(Struct, frozen=True, tag=45):
 
     `steps` are the redacted steps since the last update; `legal` is a list of
     [event, payload] pairs; `result` is null while the match runs. `request` is
-    not 0 when the update answers a `Sync`.
+    not 0 when the update answers a `Sync`. `undo` is null, or who waits for leave to
+    take moves back: [revision, seat, to, seats that agreed]; `revision` is the
+    request's, `to` the one to return to.
     """
 
     request: int
@@ -249,6 +271,7 @@ class ViewUpdate(Struct, frozen=True, tag=45):
     result: Raw = Raw(b"\xc0")
     legal: Raw = Raw(b"\xc0")
     steps: Raw = Raw(b"\x90")
+    undo: tuple[int, str, int, tuple[str, ...]] | None = None
 
 
 class LogPage(Struct, frozen=True, tag=46):
@@ -310,7 +333,16 @@ class ClientGone(Struct, frozen=True, tag=62):
     client: str
 
 
-Request = CreateMatch | TakeSeat | Dispatch | Sync | Unwatch | FetchLog | FetchTable
+Request = (
+    CreateMatch
+    | TakeSeat
+    | Dispatch
+    | TakeBack
+    | Sync
+    | Unwatch
+    | FetchLog
+    | FetchTable
+)
 Response = (
     Created | Seated | Accepted | Refused | Moved | ViewUpdate | LogPage | TableSnapshot
 )

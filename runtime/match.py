@@ -5,7 +5,8 @@ the digest chain. `replay_match` builds the same state from the records alone, a
 checks every digest on the way.
 
 Rules:
-- The order of checks of an action: shape, seat, key, base revision, engine.
+- The order of checks of an action or a takeback: shape, seat, key, base revision,
+  engine.
 - A refusal changes nothing: the state in the decision is the one that was given.
 - The time of a record is never before the last one's. A deadline fires at most once
   per revision, and is stamped with its own time even if it is overdue.
@@ -43,6 +44,7 @@ from .command import (
     FireDeadline,
     NotFired,
     SeatHeld,
+    TakeBack,
     TakeSeat,
 )
 from .dedupe import KeyVerdict, KeyWindow, RememberedKey
@@ -53,6 +55,7 @@ from .match_change import (
     apply_create,
     apply_seat,
     apply_session,
+    apply_takeback,
     apply_timeout,
     content_digest,
 )
@@ -135,6 +138,8 @@ def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
     time_ms = max(state.time_ms, now_ms)
     if isinstance(command, Act):
         return _decide_action(state, command, time_ms)
+    if isinstance(command, TakeBack):
+        return _decide_takeback(state, command, time_ms)
     if isinstance(command, TakeSeat):
         return _decide_seat(state, command, time_ms)
     return _decide_timeout(state, command)
@@ -187,24 +192,14 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
         return _deny(state, "too_deep", str(error))
     except InvalidJsonValueError as error:
         return _deny(state, "non_serializable_args", str(error))
-    if problem := _shape_problem(act):
-        return _deny(state, "malformed_request", problem)
-    seat = state.seats.get(act.seat)
-    if seat is None:
-        return _deny(state, "unknown_seat")
     content = content_digest(act.event, payload)
-    verdict = seat.window.judge(act.session, act.action, content)
-    if isinstance(verdict, RememberedKey):
-        return Decision(state, Applied(verdict.revision, verdict.index))
-    if verdict is not KeyVerdict.FRESH:
-        return _deny(state, verdict.value)
+    if known := _known_before(state, act, content):
+        return known
     base = act.base_revision
     if base is not None and not (
         state.judged_revision(act.seat) <= base <= state.revision
     ):
         return _deny(state, "stale_revision")
-    if state.index + 1 >= RECORDS_MAX:
-        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
     given = {
         "action_id": f"{act.seat}:{act.session}:{act.action}",
         "seat": act.seat,
@@ -223,11 +218,62 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     return Decision(outcome.state, applied, outcome)
 
 
-def _shape_problem(act: Act) -> str:
+def _decide_takeback(state: MatchState, asked: TakeBack, time_ms: int) -> Decision:
+    content = _takeback_content(asked.verb, asked.revision)
+    if known := _known_before(state, asked, content):
+        return known
+    base = asked.base_revision
+    if base is not None and not state.undo.since <= base <= state.revision:
+        return _deny(state, "stale_revision")
+    given = {
+        "action_id": f"{asked.seat}:{asked.session}:{asked.action}",
+        "seat": asked.seat,
+        "session": asked.session,
+        "action": asked.action,
+        "verb": asked.verb,
+        "revision": asked.revision,
+    }
+    outcome = apply_takeback(state, given, content, time_ms)
+    if isinstance(outcome, Refusal):
+        return Decision(state, Denied(outcome, state.revision))
+    applied = Applied(outcome.record.revision_after, outcome.record.index)
+    return Decision(outcome.state, applied, outcome)
+
+
+def _takeback_content(verb: str, revision: int | None) -> bytes:
+    """What its key stands for: three parts, where an action has two."""
+    return content_digest(RecordKind.TAKEBACK.value, verb, revision)
+
+
+def _known_before(
+    state: MatchState, asked: Act | TakeBack, content: bytes
+) -> Decision | None:
+    """What can be said without the engine; None if the engine is to judge."""
+    if problem := _shape_problem(asked):
+        return _deny(state, "malformed_request", problem)
+    seat = state.seats.get(asked.seat)
+    if seat is None:
+        return _deny(state, "unknown_seat")
+    verdict = seat.window.judge(asked.session, asked.action, content)
+    if isinstance(verdict, RememberedKey):
+        return Decision(state, Applied(verdict.revision, verdict.index))
+    if verdict is not KeyVerdict.FRESH:
+        return _deny(state, verdict.value)
+    if state.index + 1 >= RECORDS_MAX:
+        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
+    return None
+
+
+def _shape_problem(act: Act | TakeBack) -> str:
     if not 1 <= act.action <= SAFE_INT_MAX:
         return f"action must be a positive integer, not {act.action}"
     if act.base_revision is not None and act.base_revision < 0:
         return f"base_revision must not be negative, as {act.base_revision} is"
+    if isinstance(act, TakeBack):
+        revision = act.revision
+        if revision is not None and not 0 <= revision <= SAFE_INT_MAX:
+            return f"revision must be one of the match's, not {revision}"
+        return ""
     if len(act.event) > _EVENT_NAME_MAX:
         return f"an event's name has at most {_EVENT_NAME_MAX} characters"
     return ""
@@ -329,7 +375,21 @@ def _redo(
         return _redo_action(state, given, time_ms)
     if record.kind is RecordKind.TIMEOUT:
         return apply_timeout(state, given, time_ms)
+    if record.kind is RecordKind.TAKEBACK:
+        return _redo_takeback(state, given, time_ms)
     return f"records of kind {record.kind} are not known here"
+
+
+def _redo_takeback(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change | Refusal | str:
+    content = _takeback_content(given["verb"], given["revision"])
+    window = state.seats[given["seat"]].window
+    verdict = window.judge(given["session"], given["action"], content)
+    if verdict is not KeyVerdict.FRESH:
+        return "its key stands in the log already"
+    asked = {name: given[name] for name in given if name not in ("phase", "to")}
+    return apply_takeback(state, asked, content, time_ms)
 
 
 def _redo_action(

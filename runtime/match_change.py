@@ -21,6 +21,7 @@ from ..engine.record import Record, RecordKind, covers_all, seal_sized
 from ..engine.refusal import Refusal
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
+from ..engine.takeback import UndoState, remember, take_back
 from .dedupe import RememberedKey
 from .match_state import MatchState, SeatState, armed_deadline, measure, progress
 
@@ -30,6 +31,7 @@ __all__ = [
     "apply_create",
     "apply_seat",
     "apply_session",
+    "apply_takeback",
     "apply_timeout",
     "content_digest",
 ]
@@ -127,15 +129,9 @@ def apply_action(
     record, packed = _seal(
         state, RecordKind.ACTION, given, time_ms, batch.snapshot, batch
     )
-    key = RememberedKey(
-        given["session"],
-        given["action"],
-        content,
-        record.revision_after,
-        record.index,
-    )
     seat = state.seats[name]
-    own = SeatState(seat.token_hash, seat.window.remember(key), state.revision + 1)
+    window = seat.window.remember(_key(given, content, record))
+    own = SeatState(seat.token_hash, window, state.revision + 1)
     after = _advance(
         state,
         record,
@@ -144,7 +140,50 @@ def apply_action(
         time_ms=time_ms,
         waiting_ms=state.armed_ms,
         packed=packed,
+        undo=remember(state.machine.game.undo, state.undo, state.snapshot, batch),
     )
+    return Change(after, record, batch)
+
+
+def apply_takeback(
+    state: MatchState, asked: Mapping[str, Json], content: bytes, time_ms: int
+) -> Change | Refusal:
+    """Ask to take back, or answer; the record's input says what came of it too.
+
+    `content` is the `content_digest` of the verb and the revision, behind a mark that
+    no action has. Only a takeback that is done makes older views stale.
+    """
+    name = asked["seat"]
+    taken = take_back(
+        state.machine,
+        state.snapshot,
+        state.undo,
+        seat=name,
+        verb=asked["verb"],
+        revision=asked["revision"],
+        now=time_ms,
+        action_id=asked["action_id"],
+    )
+    if isinstance(taken, Refusal):
+        return taken
+    given = {**asked, "phase": taken.phase, "to": taken.to}
+    batch = taken.batch
+    record, packed = _seal(
+        state, RecordKind.TAKEBACK, given, time_ms, batch.snapshot, batch
+    )
+    window = state.seats[name].window.remember(_key(given, content, record))
+    after = _advance(
+        state,
+        record,
+        batch,
+        {name: msgspec.structs.replace(state.seats[name], window=window)},
+        time_ms=time_ms,
+        waiting_ms=state.armed_ms,
+        packed=packed,
+        undo=taken.undo,
+    )
+    if taken.phase == "done":
+        after = msgspec.structs.replace(after, position_revision=after.revision)
     return Change(after, record, batch)
 
 
@@ -161,9 +200,26 @@ def apply_timeout(
         state, RecordKind.TIMEOUT, given, time_ms, batch.snapshot, batch
     )
     after = _advance(
-        state, record, batch, {}, time_ms=time_ms, waiting_ms=None, packed=packed
+        state,
+        record,
+        batch,
+        {},
+        time_ms=time_ms,
+        waiting_ms=None,
+        packed=packed,
+        undo=remember(state.machine.game.undo, state.undo, state.snapshot, batch),
     )
     return Change(after, record, batch)
+
+
+def _key(given: Mapping[str, Json], content: bytes, record: Record) -> RememberedKey:
+    return RememberedKey(
+        given["session"],
+        given["action"],
+        content,
+        record.revision_after,
+        record.index,
+    )
 
 
 def _with_seat(
@@ -193,6 +249,7 @@ def _advance(
     time_ms: int,
     waiting_ms: int | None,
     packed: int,
+    undo: UndoState,
 ) -> MatchState:
     seen = progress(state, batch)
     seats: Mapping[str, SeatState] = state.seats
@@ -222,6 +279,7 @@ def _advance(
         stuck=stuck,
         bytes_at_most=at_most,
         bytes_unmeasured=unmeasured,
+        undo=undo,
     )
 
 

@@ -17,6 +17,7 @@ from ..engine.limits import G_BYTES_MAX
 from ..engine.machine import Machine
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
+from ..engine.takeback import NO_UNDO, UndoState
 from .dedupe import KeyWindow
 
 __all__ = [
@@ -73,6 +74,8 @@ class MatchState(msgspec.Struct, frozen=True):
     """The packed state (G, result, match input) is no larger; see `measure`."""
     bytes_unmeasured: int
     """How much of that was added since the state was last looked at as a whole."""
+    undo: UndoState = NO_UNDO
+    """What can be taken back, and the request to that waits."""
 
     @property
     def bytes_known(self) -> int:

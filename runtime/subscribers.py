@@ -18,6 +18,7 @@ from ..engine.redact import redact_step
 from ..engine.refusal import REFUSALS, Fault, fault_from
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch, Step
+from ..engine.takeback import UndoRequest
 from .budget import NO_GUARD, BudgetExceeded, Guard
 from .codec import pack_trusted
 from .errors import CodecError
@@ -252,6 +253,7 @@ class _Drawing:
             result=result,
             legal=actions,
             steps=self._steps_since(seat, since, room - _size(actions)),
+            undo=_undo(self._state.undo.request),
         )
 
     def overran(self, seat: str, stop: BudgetExceeded) -> None:
@@ -308,6 +310,14 @@ class _Drawing:
             return pack_trusted(missed, room)
         except CodecError:
             return _NO_STEPS
+
+
+def _undo(
+    request: UndoRequest | None,
+) -> tuple[int, str, int, tuple[str, ...]] | None:
+    if request is None:
+        return None
+    return request.revision, request.seat, request.to, request.agreed
 
 
 def _size(raw: msgspec.Raw) -> int:

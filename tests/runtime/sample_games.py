@@ -15,6 +15,7 @@ from hotseat.engine.definition import (
     transition,
     views,
 )
+from hotseat.engine.undo import UndoRule
 
 PLAYERS = {"players": ["0", "1"]}
 TURN_MS = 1_000
@@ -58,7 +59,7 @@ def _fail(ctx: Any) -> Any:
     raise RuntimeError("half way")
 
 
-def race(goal: int = 1_000_000) -> Game:
+def race(goal: int = 1_000_000, *, undo: UndoRule | None = None) -> Game:
     """Seats add in turn until a goal; `keep` adds and stays, `give` hands over."""
     return define_game(
         name="race",
@@ -89,6 +90,7 @@ def race(goal: int = 1_000_000) -> Game:
         ],
         views=views(public=lambda ctx: {"total": ctx.G["total"]}),
         legal_actions=lambda ctx, seat: [("add", 1), ("add", 2)],
+        undo=undo,
     )
 
 
@@ -156,7 +158,9 @@ def auction(*, strict: bool = False) -> Game:
     )
 
 
-def clock(*, deadline: Any = None, breaks: bool = False) -> Game:
+def clock(
+    *, deadline: Any = None, breaks: bool = False, undo: UndoRule | None = None
+) -> Game:
     """A seat that does not move in time loses its turn.
 
     `deadline` is the state's deadline; by default `TURN_MS` after each step.
@@ -193,6 +197,7 @@ def clock(*, deadline: Any = None, breaks: bool = False) -> Game:
             timeout("play", "play", lapse),
         ],
         views=views(public=lambda ctx: ctx.G),
+        undo=undo,
     )
 
 
