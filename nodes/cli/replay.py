@@ -120,7 +120,7 @@ def verify(
 
 @app.command
 def export(
-    match: Annotated[str, Parameter(help="The id of a match that has ended.")],
+    match: Annotated[str, Parameter(help="The id of a match.")],
     /,
     *,
     out: Annotated[
@@ -142,22 +142,34 @@ def export(
             help="Write a saved replay in JSON, which has no digests.",
         ),
     ] = False,
+    running: Annotated[
+        bool,
+        Parameter(
+            name="--running",
+            negative=(),
+            help="Ask the nodes' own doors: also for a match that is still played.",
+        ),
+    ] = False,
     game: Rules = None,
     dir: Dir = None,
     cluster: Cluster = None,
     json: Json = False,
 ) -> None:
-    """Write the log of a finished match to a file.
+    """Write the log of a match to a file: of a finished one, or with --running of any.
 
     With its game at hand the log is verified first, and snapshots go with it.
     """
     from ...engine.replay.envelope import write_envelope
     from ...engine.replay.log_file import read_log_file, write_log_file
     from ...engine.replay.save import save_log
-    from ..replay.export import fetch_records
+    from ..replay.export import fetch_committed, fetch_records
     from ..replay.saved_match import SavedMatch, find_machine, write_new
 
-    records = fetch_records(place(dir, cluster), match, epoch)
+    where = place(dir, cluster)
+    if running:
+        records = fetch_committed(where, match)
+    else:
+        records = fetch_records(where, match, epoch)
     bare = write_log_file(records)
     target = out or Path(f"{match}.{'json' if envelope else 'hotseat'}")
     machine = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, place
 
 __all__ = ["status"]
@@ -32,24 +33,11 @@ def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> i
 
 async def _ask_all(place: Path | str) -> dict[str, Any]:
     """Ask every door of the cluster at once."""
-    import anyio
+    from ..ask_cluster import ask_cluster, find_cluster
 
-    from ..ask_door import ask_door
-    from ..cluster_dir import ClusterDir
-
-    if isinstance(place, str):
-        identity = await ask_door(place, "identify")
-        place = Path(identity["secret_file"]).parent
-    home = ClusterDir.load(place)
-    answers: dict[str, dict[str, Any]] = {}
-
-    async def ask(node: str) -> None:
-        answers[node] = await _ask(node, home.door(node))
-
-    async with anyio.create_task_group() as tasks:
-        for node in home.node_names():
-            tasks.start_soon(ask, node)
-    nodes = [answers[node] for node in home.node_names()]
+    home = await find_cluster(place)
+    answers = await ask_cluster(home, "status")
+    nodes = [_row(node, home.door(node), answer) for node, answer in answers.items()]
     return {
         "cluster": home.cluster,
         "dir": str(home.path),
@@ -59,10 +47,9 @@ async def _ask_all(place: Path | str) -> dict[str, Any]:
     }
 
 
-async def _ask(node: str, door: str) -> dict[str, Any]:
-    from ..ask_door import ask_door
-    from ..operator_error import OperatorError
-
+def _row(
+    node: str, door: str, answer: dict[str, Any] | OperatorError
+) -> dict[str, Any]:
     row: dict[str, Any] = {
         "node": node,
         "door": door,
@@ -72,10 +59,9 @@ async def _ask(node: str, door: str) -> dict[str, Any]:
         "matches": 0,
         "ended": 0,
     }
-    try:
-        return row | await ask_door(door, "status")
-    except OperatorError as error:
-        return row | {"reachable": False, "error": error.code}
+    if isinstance(answer, OperatorError):
+        return row | {"reachable": False, "error": answer.code}
+    return row | answer
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -18,9 +18,9 @@ from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from ...engine.record import Record
+from ..match_feed import FeedBroken
 from ..operator_error import OperatorError
 from ..play.show import safe
-from .feed import FeedBroken
 from .keys import KEYS
 from .lines import Line, Span, Tone, line
 from .model import InspectModel

@@ -1,4 +1,4 @@
-"""Fetches the log of a finished match from a cluster."""
+"""Fetches the log of a match from a cluster."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import anyio
 
 from ...engine.record import Record
 from ...runtime.match_id import is_match_id, shard_of
-from ..ask_door import ask_door
+from ..ask_cluster import ask_cluster, find_cluster
 from ..client import Client, ClusterUnreachable, Refusal, connect
-from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
+from ..match_feed import MatchFeed
 from ..operator_error import OperatorError
 from ..telemetry import structured_logging
 
-__all__ = ["fetch_records"]
+__all__ = ["fetch_committed", "fetch_records"]
 
 EPOCHS_TRIED_MAX = 16
 """A match is named by the epoch of its shard when it was created: the current one, or
@@ -31,17 +31,32 @@ def fetch_records(place: Path | str, match: str, epoch: int | None) -> list[Reco
         OperatorError: cluster_unreachable, invalid_match_id, match_running, or what
             else the cluster says.
     """
+    _check_id(match)
+    try:
+        with structured_logging(level="warning"):
+            return anyio.run(_fetch, place, match, epoch)
+    except ClusterUnreachable as error:
+        raise _unreachable(str(error)) from error
+
+
+def fetch_committed(place: Path | str, match: str) -> list[Record]:
+    """The records so far of a match that may still be played, asked as an operator.
+
+    Raises:
+        OperatorError: cluster_unreachable, no_owner, invalid_match_id, or what else the
+            match's node says.
+    """
+    _check_id(match)
+    return anyio.run(MatchFeed(place, match).fetch)
+
+
+def _check_id(match: str) -> None:
     if not is_match_id(match):
         raise OperatorError(
             "invalid_match_id",
             f"{match!r} is not the id of a match",
             exit_code=ExitCode.USAGE,
         )
-    try:
-        with structured_logging(level="warning"):
-            return anyio.run(_fetch, place, match, epoch)
-    except ClusterUnreachable as error:
-        raise _unreachable(str(error)) from error
 
 
 async def _fetch(place: Path | str, match: str, epoch: int | None) -> list[Record]:
@@ -67,29 +82,19 @@ async def _found(client: Client, match: str, epochs: range) -> list[Record]:
         raise _unreachable(f"nobody owns the shard of match {match} now")
     hint = ""
     if refusal.code == "match_running":
-        hint = "a log holds everybody's secrets: it is given out when the match is over"
+        hint = (
+            "a log holds everybody's secrets: it is given out when the match is over; "
+            "--running asks as the cluster's operator"
+        )
     raise OperatorError(refusal.code, f"match {match}: {refusal.message}", hint=hint)
 
 
 async def _current_epoch(place: Path | str, match: str) -> int:
     """The epoch of the match's shard, by what its owner says; 0 if there is none."""
-    if isinstance(place, str):
-        identity = await ask_door(place, "identify")
-        place = Path(identity["secret_file"]).parent
-    home = ClusterDir.load(place)
+    home = await find_cluster(place)
     shard = str(shard_of(match, home.shards))
-    found: list[int] = []
-
-    async def ask(node: str) -> None:
-        try:
-            said = await ask_door(home.door(node), "status")
-        except OperatorError:
-            return  # that node is not there now; the owner may be another
-        found.append(int(said["epochs"].get(shard, 0)))
-
-    async with anyio.create_task_group() as tasks:
-        for node in home.node_names():
-            tasks.start_soon(ask, node)
+    answers = (await ask_cluster(home, "status")).values()
+    found = [int(a["epochs"].get(shard, 0)) for a in answers if isinstance(a, dict)]
     return max(found, default=0)
 
 

@@ -14,9 +14,9 @@ from hotseat.engine.record import Record
 from hotseat.engine.replay import open_timeline
 from hotseat.nodes.inspect import app as app_module
 from hotseat.nodes.inspect.app import InspectApp
-from hotseat.nodes.inspect.feed import FeedBroken
 from hotseat.nodes.inspect.keys import KEYS
 from hotseat.nodes.inspect.model import SPEEDS, InspectModel
+from hotseat.nodes.match_feed import FeedBroken
 from hotseat.nodes.operator_error import OperatorError
 
 from .inspected import hands, model_of, nasty, rolls

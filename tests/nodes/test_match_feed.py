@@ -13,7 +13,7 @@ import pytest
 
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.door import Door, DoorError
-from hotseat.nodes.inspect.feed import FeedBroken, MatchFeed
+from hotseat.nodes.match_feed import FeedBroken, MatchFeed
 from hotseat.nodes.match_records import give_records
 from hotseat.nodes.nng_door import DoorServer
 from hotseat.nodes.operator_error import OperatorError

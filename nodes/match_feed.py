@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from ...engine.errors import RecordError
-from ...engine.record import Record, record_from_json
-from ...runtime.codec import unpack
-from ...runtime.errors import CodecError
-from ..ask_cluster import ask_cluster, find_cluster
-from ..ask_door import DoorUnreachable, ask_door
-from ..exit_codes import ExitCode
-from ..operator_error import OperatorError
+from ..engine.errors import RecordError
+from ..engine.record import Record, record_from_json
+from ..runtime.codec import unpack
+from ..runtime.errors import CodecError
+from .ask_cluster import ask_cluster, find_cluster
+from .ask_door import DoorUnreachable, ask_door
+from .exit_codes import ExitCode
+from .operator_error import OperatorError
 
 __all__ = ["FeedBroken", "MatchFeed"]
 
