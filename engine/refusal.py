@@ -45,6 +45,7 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "nothing_to_undo": "There is no such move that can still be taken back.",
         "undo_past_random": "What chance has decided since cannot be taken back.",
         "undo_past_reveal": "What was revealed since cannot be taken back.",
+        "undo_past_profile": "What profiles were given since cannot be taken back.",
         "undo_past_deadline": "The clock of that revision has run out since.",
         "undo_pending": "A request to take back waits for its answers already.",
         "undo_declined": "That was declined. Ask again after the next move.",

@@ -17,6 +17,7 @@ Rules:
 - Deadlines are instants: one that has passed by now would fire at once, so there is
   no way back to its revision. One that has not is armed as it was.
 - Chance and hidden information: see `undo.py`. A draw is found by the rng's position.
+- What was written to players' profiles stays written: it may have left the match.
 
 `UndoState` follows from the records alone, and is bounded: `back` snapshots, which
 share what did not change.
@@ -67,6 +68,8 @@ class Past(msgspec.Struct, frozen=True, gc=False):
     """Who acted; None for a timeout."""
     reveals: bool
     """Whether one of its events shows what was hidden."""
+    profiles: bool
+    """Whether it wrote to players' profiles, which outlive the match."""
 
 
 class UndoRequest(msgspec.Struct, frozen=True):
@@ -111,9 +114,13 @@ def remember(
     """What a match remembers after an action or a timeout."""
     if rule is None:
         return undo
-    reveals = any(step.event.event in rule.reveals for step in batch.steps)
-    entry = Past(before, batch.steps[0].event.player_id, reveals)
-    past = (*undo.past, entry)[-rule.back :]
+    steps = batch.steps
+    reveals = profiles = False
+    for step in steps:
+        reveals = reveals or step.event.event in rule.reveals
+        profiles = profiles or step.transition.profile is not None
+    entry = Past(before, steps[0].event.player_id, reveals, profiles)
+    past = (*undo.past[1 - rule.back :], entry) if rule.back > 1 else (entry,)
     return UndoState(past, since=batch.snapshot.revision)
 
 
@@ -208,6 +215,8 @@ def _barrier(
             return "undo_past_random"
         if any(entry.reveals for entry in undone):
             return "undo_past_reveal"
+    if any(entry.profiles for entry in undone):
+        return "undo_past_profile"
     deadline = target.derived.control_meta.deadline
     if deadline is not None and deadline <= now:
         return "undo_past_deadline"

@@ -25,6 +25,7 @@ from hotseat.engine import (
     event,
     freeze,
     gamekit,
+    profile,
     redact_step,
     replay_log,
     session_from_snapshot,
@@ -223,6 +224,51 @@ def test_a_game_may_take_back_chance_and_what_was_seen() -> None:
     assert session.snapshot.meta.rng.draws == 0
     session.apply("a", "roll", now=1)
     assert same_but_revision(session.snapshot, first)
+
+
+def test_what_profiles_were_given_stays_given() -> None:
+    """A profile outlives the match; not even past_random takes back a change of it."""
+    wins = {"a": [{"op": "set", "path": ["wins"], "value": 1}]}
+    scored = define_game(
+        name="scored",
+        player_ids=["a"],
+        events=["score"],
+        initial="play",
+        setup=lambda ctx: {},
+        states={"play": state(active_players=["a"])},
+        transitions=[
+            transition("score", "play", "play", lambda ctx: {"profile": wins})
+        ],
+        profile=profile({"wins": 0}),
+        undo=undo(past_random=True),
+    )
+    session = create_session(scored, {"players": ["a"]})
+    assert isinstance(session.apply("a", "score", now=1), Batch)
+    assert code(session.undo("a", now=2)) == "undo_past_profile"
+
+
+def test_a_games_own_redaction_is_not_asked_about_takebacks() -> None:
+    """Their steps hold nothing of the game's, and it knows nothing of them."""
+
+    def refuses(step: Any, seat: Any) -> Any:
+        raise KeyError(step.event.event)
+
+    mine = define_game(
+        name="mine",
+        player_ids=["a"],
+        events=["go"],
+        initial="play",
+        setup=lambda ctx: {},
+        states={"play": state(active_players=["a"])},
+        transitions=[transition("go", "play", "play")],
+        redact=refuses,
+        undo=undo(),
+    )
+    session = create_session(mine, {"players": ["a"]})
+    session.apply("a", "go", now=1)
+    batch = session.undo("a", now=1)  # nobody else sits there to agree
+    assert isinstance(batch, Batch)
+    assert redact_step(mine, batch.steps[0], None)["kind"] == "takeback"
 
 
 def test_no_more_than_the_declared_number_can_be_taken_back() -> None:

@@ -92,7 +92,7 @@ def code(answer: Answer) -> str:
     return answer.refusal.code
 
 
-def test_b13_a_request_from_an_older_view_is_refused_as_stale() -> None:
+def test_a_request_from_an_older_view_is_refused_as_stale() -> None:
     """Who asks for their last move does not undo the reply that they had not seen."""
     table = Table(race(undo=undo(back=4, past_random=True)))
     table.act("0", "keep")
