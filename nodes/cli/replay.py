@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
+    from ...engine.record import Record
     from ...engine.replay.timeline import Timeline
 
 __all__ = ["app"]
@@ -159,38 +161,23 @@ def export(
 
     With its game at hand the log is verified first, and snapshots go with it.
     """
-    from ...engine.replay.envelope import write_envelope
-    from ...engine.replay.log_file import read_log_file, write_log_file
-    from ...engine.replay.save import save_log
     from ..replay.export import fetch_committed, fetch_records
-    from ..replay.saved_match import SavedMatch, find_machine, write_new
+    from ..replay.saved_match import write_new
 
     where = place(dir, cluster)
     if running:
         records = fetch_committed(where, match)
     else:
         records = fetch_records(where, match, epoch)
-    bare = write_log_file(records)
+    data, verified = _written(match, records, game, envelope=envelope)
     target = out or Path(f"{match}.{'json' if envelope else 'hotseat'}")
-    machine = None
-    try:
-        machine = find_machine(SavedMatch(target, read_log_file(bare)), game)
-    except OperatorError as error:
-        if game is not None or envelope:
-            raise
-        print(f"note: {error.message}; written without snapshots", file=sys.stderr)
-    if envelope:
-        assert machine is not None
-        data = write_envelope(save_log(machine, records)).encode()
-    else:
-        data = bare if machine is None else write_log_file(records, machine)
     write_new(target, data)
     report = {
         "file": str(target),
         "match": match,
         "records": len(records),
         "bytes": len(data),
-        "verified": machine is not None,
+        "verified": verified,
     }
     if json:
         _print_json(report)
@@ -273,6 +260,31 @@ def check(
             print(f"{each.file:<{width}}  {each.outcome:<7}  {at}{each.said}".rstrip())
         print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     return ExitCode.OK if counts["same"] == len(checked) else ExitCode.FAILED
+
+
+def _written(
+    match: str, records: Sequence[Record], game: str | None, *, envelope: bool
+) -> tuple[bytes, bool]:
+    """What is written of a log, and whether it was verified: its game may be missing.
+
+    Raises:
+        OperatorError: The named game cannot be had, or an envelope needs one.
+    """
+    from ...engine.replay.envelope import write_envelope
+    from ...engine.replay.log_file import write_log_file
+    from ...engine.replay.save import save_log
+    from ..replay.saved_match import find_machine, saved_log
+
+    try:
+        machine = find_machine(saved_log(match, records), game)
+    except OperatorError as error:
+        if game is not None or envelope:
+            raise
+        print(f"note: {error.message}; written without snapshots", file=sys.stderr)
+        return write_log_file(records), False
+    if envelope:
+        return write_envelope(save_log(machine, records)).encode(), True
+    return write_log_file(records, machine), True
 
 
 def _check_revision(timeline: Timeline, revision: int) -> None:
