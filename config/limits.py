@@ -8,7 +8,7 @@ before it serves anybody.
 from __future__ import annotations
 
 from ..engine import limits as engine
-from ..runtime import codec, control_plane, coordinator, dedupe
+from ..runtime import codec, control_plane, coordinator, dedupe, profile_store
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 from .schema import SHARDS_MAX
@@ -24,6 +24,7 @@ LIMITS = {
     "frames_per_message": codec.FRAMES_PER_MESSAGE_MAX,
     "g_bytes": engine.G_BYTES_MAX,
     "g_bytes_hard": engine.G_BYTES_HARD_MAX,
+    "profile_bytes": profile_store.PROFILE_BYTES_MAX,
     "internal_events_per_batch": engine.INTERNAL_EVENTS_MAX,
     "keys_per_seat": dedupe.REMEMBERED_KEYS_MAX,
     "sessions_per_seat": dedupe.SESSIONS_PER_SEAT_MAX,
@@ -45,6 +46,10 @@ def _must(holds: bool, rule: str) -> None:
 _must(
     engine.PAYLOAD_BYTES_MAX < engine.G_BYTES_MAX < engine.G_BYTES_HARD_MAX,
     "a payload is smaller than a G, and a G that warns than one that is refused",
+)
+_must(
+    2 * profile_store.PROFILE_BYTES_MAX < engine.G_BYTES_MAX,
+    "the largest profiles of two players fit into a match's state",
 )
 _must(
     codec.PAYLOAD_LIMIT_BYTES == engine.PAYLOAD_BYTES_MAX,

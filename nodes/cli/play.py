@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -31,6 +32,14 @@ def play(
             show_default=False,
         ),
     ] = None,
+    profiles: Annotated[
+        Path | None,
+        Parameter(
+            help="The folder of what players keep between matches played here; "
+            "--seat 0=human:ann says whose profile a seat has, else it is the seat's.",
+            show_default=False,
+        ),
+    ] = None,
     dir: Dir = None,
     cluster: Cluster = None,
 ) -> int:
@@ -42,4 +51,4 @@ def play(
     from ..play.command import PlayOptions, run
 
     remote = None if dir is None and cluster is None else place(dir, cluster)
-    return run(PlayOptions(game, tuple(seat or ()), seed, remote))
+    return run(PlayOptions(game, tuple(seat or ()), seed, remote, profiles))

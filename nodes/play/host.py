@@ -266,4 +266,4 @@ class Host:
         self._terminal.say(f"The match is over, in turn {view.turn}.", "bold")
         self._draw(view)
         self._terminal.say(f"Result: {bare(view.result)}", "bold")
-        self._terminal.say(safe(self._table.farewell()), "dim")
+        self._terminal.say(safe(self._table.farewell(), lines=True), "dim")

@@ -18,6 +18,7 @@ from ...engine.step import Batch, Step
 from ..client_outcome import Refusal
 from ..client_view import View
 from ..operator_error import OperatorError
+from .match_keeper import MatchKeeper
 from .table import SPECTATOR
 
 __all__ = ["LocalTable"]
@@ -32,17 +33,21 @@ class LocalTable:
         seats: Sequence[str],
         seed: str,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        keeper: MatchKeeper | None = None,
     ) -> None:
         self.seats = seats
         self._clock = clock
         self._seed = seed
-        match = {"players": list(seats)}
+        self._keeper = keeper
+        match: dict[str, Any] = {"players": list(seats)}
+        if keeper is not None:
+            match["profiles"] = keeper.stored
         self._session = create_session(game, match, seed=seed, now=clock())
         self._steps: list[Step] = []
         self._unanswered = -1  # the revision whose deadline nobody answers
 
     async def look(self, seat: str) -> View:
-        self._meet_deadline()
+        await self._meet_deadline()
         session, snapshot = self._session, self._session.snapshot
         try:
             seen = (
@@ -73,10 +78,10 @@ class LocalTable:
         )
 
     async def act(self, seat: str, event: str, payload: Any) -> Refusal | None:
-        self._meet_deadline()
+        await self._meet_deadline()
         answer = self._session.apply(seat, event, payload, now=self._clock())
         if isinstance(answer, Batch):
-            self._steps += answer.steps
+            await self._took(answer)
             return None
         if answer.fault is not None:
             said = f"{answer.message} {_cause(answer.fault)}"
@@ -90,7 +95,7 @@ class LocalTable:
                 await anyio.sleep_forever()
             else:
                 await anyio.sleep(max(0.0, (deadline - self._clock()) / 1000))
-            self._meet_deadline()
+            await self._meet_deadline()
 
     def history(self, seat: str) -> Sequence[tuple[int, Any]]:
         game = self._session.game
@@ -103,7 +108,8 @@ class LocalTable:
             raise _failed("view_error", "redact", error.fault) from None
 
     def farewell(self) -> str:
-        return f"The same dice and bots again: --seed {self._seed}"
+        kept = [] if self._keeper is None else self._keeper.told()
+        return "\n".join([*kept, f"The same dice and bots again: --seed {self._seed}"])
 
     def _deadline(self) -> int | float | None:
         session = self._session
@@ -111,7 +117,17 @@ class LocalTable:
             return None
         return session.next_deadline
 
-    def _meet_deadline(self) -> None:
+    async def _took(self, batch: Batch) -> None:
+        """Remember a batch, and keep what players have of it.
+
+        Not to be interrupted between the two: a batch is kept once.
+        """
+        self._steps += batch.steps
+        if self._keeper is not None:
+            with anyio.CancelScope(shield=True):
+                await self._keeper.keep(batch)
+
+    async def _meet_deadline(self) -> None:
         while (deadline := self._deadline()) is not None and deadline <= self._clock():
             answer = self._session.fire_timeout(self._clock())
             if isinstance(answer, Refused):
@@ -123,7 +139,7 @@ class LocalTable:
             if answer is None:
                 self._unanswered = self._session.revision
             else:
-                self._steps += answer.steps
+                await self._took(answer)
 
 
 def _failed(code: str, what: str, fault: Fault) -> OperatorError:

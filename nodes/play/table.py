@@ -32,4 +32,4 @@ class Table(Protocol):
         """Each step so far: its revision, and what of it the seat may see."""
 
     def farewell(self) -> str:
-        """What is worth knowing of a match that has ended."""
+        """What is worth knowing of a match that has ended, in one or more lines."""
