@@ -26,6 +26,7 @@ LIMITS = {
     "g_bytes_hard": engine.G_BYTES_HARD_MAX,
     "profile_bytes": profile_store.PROFILE_BYTES_MAX,
     "internal_events_per_batch": engine.INTERNAL_EVENTS_MAX,
+    "actions_taken_back": engine.UNDO_BACK_MAX,
     "keys_per_seat": dedupe.REMEMBERED_KEYS_MAX,
     "sessions_per_seat": dedupe.SESSIONS_PER_SEAT_MAX,
     "shards": SHARDS_MAX,

@@ -27,7 +27,7 @@ from ..errors import EngineError, ReplayError
 from ..jsonvalue import Json
 from ..machine import Machine, compile_game
 from ..playback import Place, play_record, start_record
-from ..record import Record
+from ..record import Record, RecordKind
 from ..snapshot import Snapshot
 from ..step import Batch
 from .envelope import Envelope
@@ -61,8 +61,6 @@ class Timeline:
         start = start_record(machine, recording.records[0], named=False)
         self._first = Frame(start, None, recording.records[0])
         self._marks: dict[int, Place] = {0: Place(start)}
-        # A snapshot does not say what can be taken back: then all is played.
-        self._helps = recording.marks if machine.game.undo is None else {}
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
         # Without revisions the marks are made in order: what they led to, by place.
         self._reached = [start.revision]
@@ -222,7 +220,7 @@ class Timeline:
         return -(-(len(self.recording.records) - 1) // MARK_EVERY)
 
     def _known_marks(self) -> list[int]:
-        given = (p // MARK_EVERY for p in self._helps if p % MARK_EVERY == 0)
+        given = (p // MARK_EVERY for p in self.recording.marks if self._helps(p))
         return [*self._marks, *given]
 
     def _left_by(self, place: int) -> int:
@@ -275,7 +273,7 @@ class Timeline:
         """Where a stretch begins."""
         nearest = number
         while nearest not in self._marks:
-            if nearest * MARK_EVERY in self._helps:
+            if self._helps(nearest * MARK_EVERY):
                 self._keep(nearest, Place(self._given(nearest * MARK_EVERY)))
             else:
                 nearest -= 1
@@ -294,7 +292,7 @@ class Timeline:
     def _given(self, place: int) -> Snapshot:
         """A snapshot that came with the recording."""
         try:
-            snapshot = self.machine.restore(self._helps[place]())
+            snapshot = self.machine.restore(self.recording.marks[place]())
         except EngineError as error:
             why = f"the snapshot after record {place} does not fit: {error}"
             raise ReplayError(place, why) from error
@@ -302,6 +300,23 @@ class Timeline:
         if known is not None and snapshot.revision != known[place]:
             raise ReplayError(place, f"the snapshot after record {place} is another's")
         return snapshot
+
+    def _helps(self, place: int) -> bool:
+        """Whether it can be played on from the snapshot that came with a record.
+
+        It does not say what can be taken back. So enough must be played before the
+        next takeback that nothing from before the snapshot can be asked for.
+        """
+        if place % MARK_EVERY or place not in self.recording.marks:
+            return False
+        rule = self.machine.game.undo
+        records = self.recording.records
+        wanted = 0 if rule is None else rule.back
+        for index in range(place + 1, len(records)):
+            if wanted == 0 or records[index].kind is RecordKind.TAKEBACK:
+                break
+            wanted -= records[index].kind in (RecordKind.ACTION, RecordKind.TIMEOUT)
+        return wanted == 0
 
     def _records_of(self, number: int) -> range:
         """The indexes of the records of a stretch."""
