@@ -40,7 +40,7 @@ WIDE_COLUMNS = 120
 
 TONES: Final[Mapping[Tone, str]] = {
     "": "",
-    "dim": "$text-muted",
+    "dim": "$foreground 70%",
     "strong": "bold",
     "good": "$text-success",
     "bad": "$text-error",
@@ -167,7 +167,10 @@ class InspectApp(App[None]):
         self._top()
 
     def action_turn(self, by: int) -> None:
-        self.model.turn(by)
+        if by > 0:
+            self.model.next_turn()
+        else:
+            self.model.previous_turn()
         self._top()
 
     def action_play(self) -> None:

@@ -190,10 +190,28 @@ class InspectModel:
         else:
             self._select(found)
 
-    def turn(self, by: int) -> None:
-        """To the beginning of a later turn, or an earlier one."""
+    def next_turn(self) -> None:
+        """To where the turn changes next; a takeback changes it too."""
+        self.notice = ""
         try:
-            self.jump_to_turn(self.frame().snapshot.position.turn + by)
+            now = self._turn(self.revision)
+            for frame in self.timeline.frames(self.revision + 1):
+                if frame.snapshot.position.turn != now:
+                    self._select(frame.revision)
+                    return
+            self.notice = "there is no later turn"
+        except ReplayError as error:
+            self.notice = str(error)
+
+    def previous_turn(self) -> None:
+        """To the beginning of the turn before."""
+        self.notice = ""
+        try:
+            last = self._turn_began(self.revision) - 1
+            if last >= 0:
+                self._select(self._turn_began(last))
+            else:
+                self.notice = "there is no earlier turn"
         except ReplayError as error:
             self.notice = str(error)
 
@@ -279,6 +297,15 @@ class InspectModel:
         self.notice = str(error)
         self._end = self.timeline.last_of_record(error.index - 1)
         return self._end
+
+    def _turn(self, revision: int) -> int:
+        return self.timeline.frame(revision).snapshot.position.turn
+
+    def _turn_began(self, revision: int) -> int:
+        """The first revision of the turn in which a revision is."""
+        while revision > 0 and self._turn(revision - 1) == self._turn(revision):
+            revision -= 1
+        return revision
 
     def _next_seat(self, seat: str | None, by: int) -> str | None:
         around = (None, *self.seats)

@@ -21,6 +21,7 @@ from hotseat.config.limits import LIMITS
 from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.exit_codes import ExitCode
+from hotseat.nodes.inspect.keys import KEYS
 from hotseat.nodes.telemetry import EVENTS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
@@ -123,6 +124,14 @@ def exit_codes() -> Rows:
         yield (str(int(code)), meanings[code])
 
 
+def keys() -> Rows:
+    """Every key of the inspector."""
+    yield ("key", "does")
+    for key in KEYS:
+        if key.shown:
+            yield (key.shown, key.does)
+
+
 TABLES: dict[str, Callable[[], Rows]] = {
     "refusals": refusals,
     "frames": frames,
@@ -130,6 +139,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "options": options,
     "events": events,
     "exit_codes": exit_codes,
+    "keys": keys,
 }
 
 

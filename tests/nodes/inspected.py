@@ -9,12 +9,22 @@ from hotseat.engine import Session, create_session
 from hotseat.engine.definition import define_game, reject, state, transition, views
 from hotseat.engine.games.pig_dice import game as pig
 from hotseat.engine.games.rock_paper_scissors import game as rps
+from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.engine.replay import Timeline, open_timeline
 from hotseat.nodes.inspect.lines import plain
 from hotseat.nodes.inspect.model import InspectModel
 from hotseat.nodes.inspect.panels import panel_lines
 
-__all__ = ["PLAYERS", "hands", "model_of", "nasty", "rolls", "said", "shout"]
+__all__ = [
+    "PLAYERS",
+    "hands",
+    "model_of",
+    "nasty",
+    "rolls",
+    "said",
+    "shout",
+    "taken_back",
+]
 
 PLAYERS = {"players": ["0", "1"]}
 
@@ -35,6 +45,16 @@ def hands() -> Session:
     """Rock-paper-scissors after the first, hidden choice."""
     session = create_session(rps, PLAYERS, seed="x")
     session.apply("0", "choose", {"hand": "paper"}, now=1)
+    return session
+
+
+def taken_back() -> Session:
+    """Tic-tac-toe, where seat 1 asked its move back and seat 0 agreed."""
+    session = create_session(tic_tac_toe, PLAYERS)
+    session.apply("0", "place", {"cell": 0}, now=1)
+    session.apply("1", "place", {"cell": 1}, now=2)
+    session.undo("1", now=3)
+    session.answer_undo("0", True, now=4)
     return session
 
 

@@ -12,7 +12,7 @@ from hotseat.engine.replay.save import save_session
 from hotseat.nodes.inspect.model import SPEEDS, InspectModel
 
 from ..engine.replay.matches import long_match
-from .inspected import hands, model_of, rolls, said
+from .inspected import hands, model_of, rolls, said, taken_back
 
 WHOLE = rolls()
 HEAD = WHOLE.snapshot.revision
@@ -70,12 +70,34 @@ def test_turns_are_reached_by_number_and_one_by_one() -> None:
     third = model.revision
     assert model.frame().snapshot.position.turn == 3
     assert model.timeline.frame(third - 1).snapshot.position.turn == 2
-    model.turn(1)
+    model.next_turn()
     assert model.frame().snapshot.position.turn == 4
-    model.turn(-1)
+    model.move(1)
+    model.previous_turn()
     assert model.revision == third
+    model.start()
+    model.previous_turn()
+    assert (model.revision, model.notice) == (0, "there is no earlier turn")
+    model.end()
+    model.next_turn()
+    assert (model.revision, model.notice) == (HEAD, "there is no later turn")
+    model.jump(third)
     model.jump_to_turn(10_000)
     assert (model.revision, model.notice) == (third, "there is no turn 10000")
+
+
+def test_a_takeback_is_a_step_of_its_own() -> None:
+    """It is the asking seat's, and turns are left and reached in both directions."""
+    model = model_of(taken_back())
+    assert [row.kind for row in model.rows(9)][-2:] == ["takeback", "takeback"]
+    assert '"phase": "done"' in said(model_of(taken_back(), revision=4), "step")
+    model.jump(3)
+    model.next_turn()
+    assert (model.revision, model.frame().snapshot.position.turn) == (4, 2)
+    model.previous_turn()
+    assert (model.revision, model.frame().snapshot.position.turn) == (2, 3)
+    model.cycle_filter()
+    assert revisions(model) == [1, 4]  # seat 0 agreed
 
 
 @pytest.mark.parametrize("saved", ["log", "envelope"])
@@ -236,5 +258,5 @@ def test_a_match_that_does_not_play_back_is_shown_as_far_as_it_does(saved: str) 
     assert "not accepted now" in model.notice
     model.cycle_filter()
     model.cycle_view()
-    model.turn(50)
+    model.next_turn()
     assert revisions(model)
