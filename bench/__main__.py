@@ -21,7 +21,7 @@ from rich.table import Table
 
 from hotseat.nodes.telemetry import structured_logging
 
-from . import cluster, engine_games, engine_memory, link_echo, replay
+from . import cluster, engine_games, engine_memory, gamekit, link_echo, replay
 from .row import Row
 
 TABLE_WIDTH = 120
@@ -45,6 +45,7 @@ MEASUREMENTS: Mapping[str, Callable[[], list[Row]]] = {
         engine_games.engine_log_length,
         engine_games.engine_create,
         engine_memory.engine_memory,
+        gamekit.gamekit_move,
         replay.replay_materialize,
         replay.replay_open,
         replay.replay_jump,
