@@ -29,6 +29,9 @@ __all__ = ["LoadRun", "PolicyMaker"]
 PolicyMaker = Callable[[MatchPlan, str], Policy]
 """Makes the policy of one seat of one match."""
 
+LOG_GONE_CODES = GONE_CODES | {"game_over"}
+"""Why a match that ended cannot be verified: lost, or dropped by the retention rule."""
+
 BACKLOG_MAX = 500
 """Ended matches that wait for their verification: nodes keep them for a while."""
 
@@ -166,7 +169,7 @@ class LoadRun:
             return [f"the log cannot be had: {error.code}: {error}"]
         for answer in (last, records):
             if isinstance(answer, Refusal):
-                if answer.code in GONE_CODES:
+                if answer.code in LOG_GONE_CODES:
                     raise MatchGone(answer.code, answer.message)
                 return [f"the log cannot be had: {answer.code}: {answer.message}"]
         assert isinstance(last, View)

@@ -171,6 +171,27 @@ async def test_a_node_that_lies_is_found_out(
         assert any(reason in said for said in trouble.reasons), trouble
 
 
+@pytest.mark.parametrize("code", ["match_lost", "unknown_match", "game_over"])
+async def test_a_log_that_is_no_longer_kept_makes_nothing_wrong(
+    code: str, autojump_clock: object
+) -> None:
+    """Lost with a node or dropped by its rule: the match is not verified."""
+
+    def gone(frame: wire.Request) -> wire.Response | None:
+        if not isinstance(frame, wire.FetchLog):
+            return None
+        return wire.Refused(frame.request, code, "It is gone.")
+
+    def prepare(node: SmallNode) -> None:
+        node.answer_instead = gone
+
+    tally = await load([tic_tac_toe], matches=6, prepare=prepare)
+    assert not tally.passed
+    assert tally.wrong == 0
+    assert 0 < tally.unverified < 6, "only the first node has lost them"
+    assert tally.unverified + tally.verified == 6
+
+
 async def test_a_match_that_nobody_ends_is_unfinished(autojump_clock: object) -> None:
     """Players who stop acting leave a match unfinished, and the run says so."""
     tally = await load(
