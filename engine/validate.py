@@ -127,7 +127,8 @@ def hostable(game: Game) -> Diagnostic | None:
     return Diagnostic(
         "no_views",
         "error",
-        f'Game "{game.name}" declares no public view, so spectators would see all of G.',
+        f'Game "{game.name}" declares no public view, '
+        "so spectators would see all of G.",
         "Declare views.public, or open_information=True if there is nothing to hide.",
     )
 

@@ -113,8 +113,12 @@ def text_lines(report: GameReport) -> Iterator[str]:
     yield f"hostable: {'yes' if report.hostable else 'no'}"
     yield (
         f"{game.name} version {game.version}: "
-        f"{report.errors} errors, {report.warnings} warnings"
+        f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def finding_lines(report: GameReport) -> Iterator[str]:

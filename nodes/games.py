@@ -174,19 +174,23 @@ def load_game(spec: str) -> Game:
 
 
 def _target(spec: str) -> _Target:
-    module, colon, attribute = spec.partition(":")
-    if colon and module and attribute:
+    module, _, attribute = spec.partition(":")
+    is_path = "/" in module or module.endswith(".py")
+    if module and attribute and not is_path:
         return _Target(module, attribute, spec)
     installed = installed_games()
     if spec in installed:
         point = installed[spec]
         return _Target(point.module, point.attr, spec)
-    raise GameError(
-        "unknown_game",
-        f"there is no game {spec!r}",
-        hint=f"installed: {', '.join(installed) or 'none'}; "
-        "or name one as module:attribute",
-    )
+    file = Path(f"{module.removesuffix('.py')}.py")
+    if file.is_file():
+        hint = f"name the game of {file} as {file.stem}:{attribute or 'game'}"
+        if file.parent != Path():
+            hint += f", from its folder {file.parent}"
+    else:
+        hint = f"installed: {', '.join(installed) or 'none'}; "
+        hint += "or name one as module:attribute"
+    raise GameError("unknown_game", f"there is no game {spec!r}", hint=hint)
 
 
 def _import(target: _Target) -> object:

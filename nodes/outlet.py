@@ -11,7 +11,7 @@ from ..runtime.errors import CodecError, LinkError
 from ..runtime.frame import Response, Returned
 from ..runtime.link import Endpoint
 from ..runtime.route import Route
-from .router import refused
+from ..runtime.translate import refused
 from .telemetry import get_logger
 
 __all__ = ["NodeOutlet", "OutletStatistics"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from ..runtime.frame import CreateMatch, FetchTable, Moved, Refused, Request
 from ..runtime.match_id import match_id, shard_of
-from ..runtime.refusal import RUNTIME_REFUSALS
 from ..runtime.shard_table import ShardTable
+from ..runtime.translate import refused
 
-__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict", "refused"]
+__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,3 @@ class Router:
         if table is None or not owner:
             return Answer(refused(frame.request, "no_owner"))
         return Answer(Moved(frame.request, shard, table.epoch(shard), owner))
-
-
-def refused(request: int, code: str, message: str = "") -> Refused:
-    """A refusal of the runtime's table, with its sentence or a closer one."""
-    return Refused(request, code, message or RUNTIME_REFUSALS[code])

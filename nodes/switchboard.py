@@ -26,7 +26,8 @@ from ..runtime.frame import (
 )
 from ..runtime.link import Arrival, Endpoint, Identity, LinkEvent, PeerDown, PeerUp
 from ..runtime.route import Outlet, Route
-from .router import Answer, Forward, Router, refused
+from ..runtime.translate import refused
+from .router import Answer, Forward, Router
 from .telemetry import get_logger
 
 __all__ = ["Matches", "Switchboard", "SwitchboardStatistics"]

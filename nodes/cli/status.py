@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..exit_codes import ExitCode
@@ -86,3 +87,5 @@ def _show(found: dict[str, Any]) -> None:
             str(node["ended"]),
         )
     Console().print(table)
+    if not any(node["reachable"] for node in found["nodes"]):
+        print(f"no node answers: hotseat up --dir {quote(found['dir'])} starts them")

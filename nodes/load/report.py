@@ -40,6 +40,7 @@ class Tally:
     actions_acked: int = 0
     outcomes_unknown: int = 0
     duration_s: float = 0.0
+    sample: str = ""  # the id of the last match that was right, to look into
     games: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     latencies: Latencies = field(default_factory=Latencies)
@@ -85,6 +86,7 @@ def report_json(tally: Tally) -> dict[str, Any]:
         "duration_s": round(tally.duration_s, 3),
         "games": dict(sorted(tally.games.items())),
         "seed": tally.seed,
+        "sample": tally.sample,
         "troubles": [
             {"match": one.match, "game": one.game, "reasons": list(one.reasons)}
             for one in tally.troubles
@@ -117,6 +119,7 @@ def closing_table(tally: Tally) -> Table:
         "refusals": refusals or "none",
         "unknown outcomes": str(tally.outcomes_unknown),
         "time": f"{tally.duration_s:.1f} s",
+        "a match to look into": tally.sample or "none",
     }
     for name, value in rows.items():
         table.add_row(name, value)

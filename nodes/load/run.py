@@ -150,6 +150,8 @@ class LoadRun:
             else:
                 self.tally.wrong += bool(reasons)
                 self.tally.verified += not reasons
+                if not reasons:
+                    self.tally.sample = played.match.id
             if reasons:
                 name = played.plan.game.name
                 self.tally.trouble(Trouble(played.match.id, name, tuple(reasons)))

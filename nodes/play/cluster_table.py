@@ -123,7 +123,8 @@ class ClusterTable:
         return sorted(self._steps[seat].items(), key=lambda step: step[0])
 
     def farewell(self) -> str:
-        return f"It was match {self._match}."
+        match = self._match
+        return f"It was match {match}. hotseat replay export {match} saves it."
 
     async def _ask_again(self, seat: Seat, key: int) -> Accepted | Refusal:
         for _ in range(ASKED_AGAIN_MAX - 1):

@@ -84,7 +84,8 @@ def refusal_text(refusal: Refusal) -> str:
     text = refusal.message
     if refusal.reason is not None:
         text = refusal.reason.replace("_", " ")
-    if refusal.details is not None:
+    if refusal.details is not None and refusal.code != "invalid_payload":
+        # its message names the place and what was expected there already
         text += f" ({bare(refusal.details)})"
     return safe(f"refused: {text} [{refusal.code}]", lines=True)
 

@@ -161,7 +161,7 @@ def test_warnings_do_not_fail(checked: Any) -> None:
     assert status == 0
     assert "warning[suspicious_terminal_leaf]: " in out
     assert "  hint: " in out
-    assert out.endswith("hostable: yes\nbids version 2: 0 errors, 1 warnings\n")
+    assert out.endswith("hostable: yes\nbids version 2: 0 errors, 1 warning\n")
 
 
 def test_broken_game_names_each_place(checked: Any) -> None:

@@ -87,6 +87,15 @@ def test_an_unknown_name_lists_what_is_installed() -> None:
     assert "tic-tac-toe" in error.hint
 
 
+@pytest.mark.parametrize("spec", ["my_nim", "my_nim.py", "./my_nim.py:game"])
+def test_a_file_is_told_how_its_game_is_named(author: Path, spec: str) -> None:
+    """Who gives a file's name reads what to write instead."""
+    (author / "my_nim.py").write_text(VALID)
+    error = error_of(spec)
+    assert error.code == "unknown_game"
+    assert error.hint == "name the game of my_nim.py as my_nim:game"
+
+
 def test_what_is_no_game_is_invalid(author: Path) -> None:
     """An attribute of another type is named with its type."""
     (author / "my_nim.py").write_text(VALID)

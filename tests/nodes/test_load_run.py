@@ -21,6 +21,7 @@ from hotseat.nodes.load.report import Tally, report_json
 from hotseat.nodes.load.run import LoadRun, PolicyMaker
 from hotseat.runtime import frame as wire
 from hotseat.runtime.codec import pack, unpack
+from hotseat.runtime.match_id import is_match_id
 
 from .small_node import Cluster, SmallNode
 
@@ -68,6 +69,7 @@ async def test_all_shipped_games_are_played_and_verified(
     assert report["matches_wrong"] == 0
     assert report["actions_acked"] == tally.actions_acked
     assert set(report["latency_ms"]) == {"p50", "p99", "max"}
+    assert is_match_id(report["sample"])
 
 
 def test_it_runs_on_asyncio() -> None:

@@ -78,6 +78,14 @@ def test_nothing_of_a_match_can_steer_the_terminal(evil: str) -> None:
     assert not any(bad & set(text) for text in shown)
 
 
+def test_a_refused_shape_is_told_once() -> None:
+    """What a payload lacks stands in the message; the details repeat it for code."""
+    message = "take: at $, expected int, got str"
+    details = {"path": "$", "expected": "int", "got": "str"}
+    refusal = Refusal("invalid_payload", message, None, details)
+    assert refusal_text(refusal) == f"refused: {message} [invalid_payload]"
+
+
 @pytest.mark.parametrize(
     ("line", "meant"),
     [

@@ -251,6 +251,8 @@ def test_a_stopped_cluster_shows_its_nodes_as_silent(tmp_path: Path) -> None:
     shown = json.loads(done.stdout)
     assert [node["node"] for node in shown["nodes"]] == ["n1", "n2", "n10"]
     assert not any(node["reachable"] for node in shown["nodes"])
+    done = hotseat("status", cwd=tmp_path, HOTSEAT_DIR=str(home.path))
+    assert done.stdout.endswith(f"hotseat up --dir {home.path} starts them\n")
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
