@@ -13,6 +13,7 @@ from ..engine.errors import RecordError
 from ..engine.record import Record, record_from_json
 from ..runtime.codec import unpack
 from ..runtime.errors import CodecError
+from ..runtime.lifecycle import ActorState
 from .ask_cluster import ask_cluster, find_cluster
 from .ask_door import DoorUnreachable, ask_door
 from .exit_codes import ExitCode
@@ -34,6 +35,8 @@ class MatchFeed:
         self.match = match
         self.ended = False
         """Whether the match is over, with all of its records given out."""
+        self.quarantined = False
+        """Whether its node has set it apart."""
         self._place = place
         self._door: str | None = None
         self._epoch: int | None = None
@@ -58,6 +61,7 @@ class MatchFeed:
         if records:
             self._chain = records[-1].digest
         self._count += len(records)
+        self.quarantined = answer["status"] == ActorState.QUARANTINED.value
         self.ended = answer["ended"] and self._count == answer["count"]
         return records
 

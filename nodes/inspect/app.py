@@ -14,6 +14,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Click
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
@@ -38,6 +39,10 @@ POLL_S = 0.5
 WIDE_COLUMNS = 120
 """From here on a second panel fits."""
 
+QUARANTINED = (
+    "quarantined: the match is set apart and does not go on; see the node's log"
+)
+
 TONES: Final[Mapping[Tone, str]] = {
     "": "",
     "dim": "$foreground 70%",
@@ -54,6 +59,10 @@ class Feed(Protocol):
     @property
     def ended(self) -> bool:
         """Whether there will be no more."""
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether the match is set apart: it does not go on, and is not over."""
 
     async def fetch(self) -> list[Record]:
         """Those that are new.
@@ -72,7 +81,8 @@ class InspectApp(App[None]):
     #header, #tabs, #notice { height: 1; }
     #header { background: $panel; }
     #notice { color: $text-warning; }
-    #timeline { width: 40; height: 1fr; border-right: solid $panel; }
+    #timeline { width: 30%; min-width: 40; max-width: 60; height: 1fr; }
+    #timeline { border-right: solid $panel; }
     #detail, #side { width: 1fr; padding: 0 1; }
     #side { display: none; border-left: solid $panel; }
     #side.wide { display: block; }
@@ -133,6 +143,14 @@ class InspectApp(App[None]):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)
+
+    def on_click(self, event: Click) -> None:
+        timeline = self.query_one("#timeline")
+        if event.widget is timeline:
+            rows = self.model.rows(timeline.content_size.height - 1)
+            if 0 < event.y <= len(rows):
+                self.model.jump(rows[event.y - 1].revision)
+                self._top()
 
     def draw(self) -> None:
         """Show what the model says now."""
@@ -257,7 +275,7 @@ class InspectApp(App[None]):
                 records = await feed.fetch()
                 if records:
                     self.model.grow(records)
-                self.status = ""
+                self.status = QUARANTINED if feed.quarantined else ""
                 if feed.ended:
                     self.model.stop_growing()
             except FeedBroken as error:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from rich.cells import cell_len, set_cell_size
+
 from ...engine.errors import EngineError, ViewError
 from ...engine.explain import explain
 from ...engine.inspector.inspector import InspectedFrame
@@ -55,19 +57,17 @@ def header_line(model: InspectModel, title: str) -> Line:
 
 
 def timeline_lines(model: InspectModel, height: int, width: int) -> list[Line]:
-    """The frames around the one that is shown, each cut to the width."""
-    columns = line(
-        _cut(_COLUMNS.format("", "rev", "turn", "seat", "event", "state"), width), "dim"
-    )
-    return [columns, *(_row_line(row, width) for row in model.rows(height - 1))]
+    """The frames around the one that is shown, each as wide as that."""
+    head = _columns("", "rev", "turn", "seat", "event", "state")
+    rows = model.rows(height - 1)
+    return [line(_fitted(head, width), "dim"), *(_row_line(row, width) for row in rows)]
 
-
-_COLUMNS: Final = "{:1}{:>5} {:>4} {:<5.5} {:<12.12} {}"
 
 _KINDS: Final[Mapping[str, Tone]] = {
     "initial": "dim",
     "internal": "dim",
     "timeout": "bad",
+    "takeback": "bad",
 }
 
 
@@ -79,16 +79,24 @@ def _row_line(row: Row, width: int) -> Line:
         event = f"({row.kind})"
     elif row.kind == "internal":
         event = f"+ {event}"
-    mark = ">" if row.selected else ""
-    text = _COLUMNS.format(
-        mark, row.revision, row.turn, safe(row.seat), safe(event), safe(row.state)
-    )
+    mark, numbers = ">" if row.selected else "", (str(row.revision), str(row.turn))
+    text = _columns(mark, *numbers, safe(row.seat), safe(event), safe(row.state))
     tone: Tone = "here" if row.selected else _KINDS.get(row.kind, "")
-    return line(_cut(text, width).ljust(width), tone)
+    return line(_fitted(text, width), tone)
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
+def _columns(
+    mark: str, revision: str, turn: str, seat: str, event: str, state: str
+) -> str:
+    numbers = f"{mark:1}{revision:>5} {turn:>4}"
+    return f"{numbers} {_fitted(seat, 5)} {_fitted(event, 12)} {state}"
+
+
+def _fitted(text: str, width: int) -> str:
+    """A text in so many columns of a terminal: wide characters take two."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return f"{set_cell_size(text, max(0, width - 1))}…"
 
 
 def _step(model: InspectModel) -> list[Line]:

@@ -67,6 +67,17 @@ def test_it_fits_80_by_24() -> None:
     staged(InspectApp(model_of(rolls()), "pig"), play)
 
 
+def test_a_click_on_a_revision_shows_it() -> None:
+    """The header and the empty rows are no revisions."""
+
+    async def play(pilot: Pilot[None], app: InspectApp) -> None:
+        for row, revision in ((4, 3), (0, 3), (18, 3), (1, 0)):
+            await pilot.click("#timeline", offset=(5, row))
+            assert app.model.revision == revision
+
+    staged(InspectApp(model_of(rolls(8)), "pig"), play)
+
+
 def test_a_wide_terminal_shows_the_graph_beside_the_panel() -> None:
     """And something else where the panel is the graph."""
 
@@ -211,7 +222,7 @@ class Script:
     """A feed that says what it is told, and then that the match is over."""
 
     def __init__(self, *said: Sequence[Record] | OperatorError) -> None:
-        self.ended = False
+        self.ended = self.quarantined = False
         self._said = list(said)
 
     async def fetch(self) -> list[Record]:
@@ -245,6 +256,21 @@ def test_a_running_match_is_followed_to_its_end() -> None:
         assert app.model.revision == session.snapshot.revision
         await pilot.pause()
         assert "paused" in screen(app)[0]
+
+    staged(InspectApp(live(session, 4), "pig", feed), play)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_match_that_is_set_apart_says_so() -> None:
+    """It is not over, and nothing more will come."""
+    session = rolls()
+    feed = Script(*[[]] * 10_000)
+    feed.quarantined = True
+
+    async def play(pilot: Pilot[None], app: InspectApp) -> None:
+        await wait_until(pilot, lambda: bool(app.status))
+        await pilot.pause()
+        assert any("quarantined: " in row for row in screen(app))
 
     staged(InspectApp(live(session, 4), "pig", feed), play)
 

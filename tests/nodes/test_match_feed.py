@@ -126,6 +126,7 @@ async def test_what_is_no_log_is_refused(home: ClusterDir) -> None:
     """A door of another build cannot break the reader."""
     match = match_id("local", "key")
     for bad in (b"\x91\x01", b"\xc1", b""):
-        answer = {"epoch": 1, "count": 1, "ended": False, "records": bad}
+        answer: dict[str, Any] = {"epoch": 1, "count": 1, "ended": False}
+        answer |= {"status": "running", "records": bad}
         async with door(home, "n1", lambda asked, answer=answer: answer):  # type: ignore[misc]
             assert await code(MatchFeed(home.path, match)) == "malformed_log"
