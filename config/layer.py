@@ -93,6 +93,16 @@ class Layer:
         table[key[-1]] = value
         self.names[key] = name
 
+    def drop(self, key: KeyPath) -> None:
+        """Forget one leaf's value, if it is here; its name stays. Tables stay."""
+        table: Any = self.values
+        for part in key[:-1]:
+            table = table.get(part)
+            if not isinstance(table, dict):
+                return
+        if len(key) > 1:
+            table.pop(key[-1], None)
+
 
 def leaves(schema: type[Any], prefix: KeyPath = ()) -> dict[KeyPath, Any]:
     """Every option under a schema, by key, with its declared type."""

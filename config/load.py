@@ -73,6 +73,29 @@ def load_config(
     layers.append(Layer.from_environment(environ or {}, Config))
     layers.append(Layer.from_flags(flags or {}))
 
+    faults = [fault for layer in layers for fault in layer.faults]
+    unread = any(fault.code == "unreadable_file" for fault in faults)
+    try:
+        read = _merged(layers)
+    except ValidationError as error:
+        faults += [
+            fault
+            for fault in _faults(error, layers)
+            # what is missing may stand in the file that could not be read
+            if not (unread and fault.code == "missing_key")
+        ]
+        faults += [f for f in _faults_behind(error, layers) if f not in faults]
+    if faults:
+        raise ConfigError(faults)
+    return Config.model_construct(**{name: getattr(read, name) for name in TABLES})
+
+
+def _merged(layers: Sequence[Layer]) -> Config:
+    """
+    Raises:
+        ValidationError: With what pydantic finds.
+    """
+
     class Layered(Config):
         """The same schema, fed from exactly these layers, highest first."""
 
@@ -85,20 +108,28 @@ def load_config(
                 for layer in reversed(layers)
             )
 
-    faults = [fault for layer in layers for fault in layer.faults]
-    unread = any(fault.code == "unreadable_file" for fault in faults)
+    return Layered()  # type: ignore[call-arg]  # the layers hold the values
+
+
+def _faults_behind(error: ValidationError, layers: Sequence[Layer]) -> list[Fault]:
+    """What a table's options say together, which one wrong key of it has hidden.
+
+    The layers lose the wrong keys; a sentence that is about one of them is not said.
+    """
+    wrong = {_option(tuple(map(str, detail["loc"]))) for detail in error.errors()}
+    for key in wrong:
+        for layer in layers:
+            layer.drop(key)
     try:
-        read = Layered()  # type: ignore[call-arg]  # the layers hold the values
-    except ValidationError as error:
-        faults += [
+        _merged(layers)
+    except ValidationError as second:
+        named = {key[-1] for key in wrong}
+        return [
             fault
-            for fault in _faults(error, layers)
-            # what is missing may stand in the file that could not be read
-            if not (unread and fault.code == "missing_key")
+            for fault in _faults(second, layers)
+            if fault.sentence and not named & set(fault.sentence.split())
         ]
-    if faults:
-        raise ConfigError(faults)
-    return Config.model_construct(**{name: getattr(read, name) for name in TABLES})
+    return []
 
 
 def _faults(error: ValidationError, layers: Sequence[Layer]) -> list[Fault]:

@@ -147,6 +147,24 @@ def test_options_of_a_component_report_their_own_faults_too(tmp_path: Path) -> N
     }
 
 
+def test_one_wrong_key_does_not_hide_the_others_of_its_table(tmp_path: Path) -> None:
+    """A name, a type and a bound; what depends on a wrong value is not judged."""
+    file = write(
+        tmp_path,
+        "[link]\nnope = 3\nsilence_s = 0.3\nheartbeat_s = []\nhello_s = -1\n"
+        "[supervisor.match]\nmailbox = 1\nsteps_kept = -1\n",
+    )
+    said = {str(f) for f in faults_of(file, flags={**IDENTITY, "--id": ("cluster.id", "a")})}
+    assert said == {
+        f"link.nope in {file}: expected a key that is known",
+        f"link.heartbeat_s in {file}: expected a number, got []",
+        f"link.hello_s in {file}: hello_s must be positive, not -1.0",
+        f"supervisor.match.mailbox in {file}: expected a key that is known",
+        f"supervisor.match.steps_kept in {file}: "
+        "match.steps_kept must be positive, not -1",
+    }
+
+
 def test_a_huge_value_is_shown_in_part(tmp_path: Path) -> None:
     """A fault stays readable whatever the value was."""
     (fault,) = faults_of(
