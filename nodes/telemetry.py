@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 import structlog
 
@@ -107,6 +107,7 @@ def structured_logging(
         if file is not None:
             opened = file.open("a", encoding="utf-8", buffering=1)
             stream = stack.enter_context(opened)
+        output = _Unbreakable(stream)
         console = format == "console" or (format == "auto" and stream.isatty())
         structlog.configure(
             processors=[
@@ -115,12 +116,13 @@ def structured_logging(
                 structlog.processors.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 _mark_unlisted,
+                output.tell_lost,
                 *_renderer(console, stream.isatty()),
             ],
             wrapper_class=structlog.make_filtering_bound_logger(
                 logging.getLevelNamesMapping()[level.upper()]
             ),
-            logger_factory=structlog.PrintLoggerFactory(stream),
+            logger_factory=structlog.WriteLoggerFactory(cast(TextIO, output)),
             cache_logger_on_first_use=False,
         )
         stack.callback(structlog.reset_defaults)
@@ -143,6 +145,35 @@ def get_logger() -> structlog.typing.FilteringBoundLogger:
     """The process's logger; what was bound at its start stands on each line."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return logger
+
+
+class _Unbreakable:
+    """A stream to which a full disk costs lines, never the process.
+
+    The next line that can be written says how many were lost.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lost = 0
+
+    def write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            self._lost += 1
+        else:
+            self._lost = 0
+
+    def flush(self) -> None:
+        """Nothing is left to do: `write` has flushed."""
+
+    def tell_lost(
+        self, _logger: WrappedLogger, _method: str, line: EventDict
+    ) -> EventDict:
+        """A processor."""
+        return {**line, "lines_lost": self._lost} if self._lost else line
 
 
 def _renderer(console: bool, colors: bool) -> list[Processor]:

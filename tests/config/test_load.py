@@ -154,7 +154,8 @@ def test_one_wrong_key_does_not_hide_the_others_of_its_table(tmp_path: Path) -> 
         "[link]\nnope = 3\nsilence_s = 0.3\nheartbeat_s = []\nhello_s = -1\n"
         "[supervisor.match]\nmailbox = 1\nsteps_kept = -1\n",
     )
-    said = {str(f) for f in faults_of(file, flags={**IDENTITY, "--id": ("cluster.id", "a")})}
+    identity = {**IDENTITY, "--id": ("cluster.id", "a")}
+    said = {str(fault) for fault in faults_of(file, flags=identity)}
     assert said == {
         f"link.nope in {file}: expected a key that is known",
         f"link.heartbeat_s in {file}: expected a number, got []",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import errno
+import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +125,28 @@ def _event_of(node: ast.AST, constants: dict[str, str]) -> set[str]:
         return set()  # handed on from a caller, who names it
     assert name in constants, f"{owner}: the event {name} must be a constant"
     return {constants[name]}
+
+
+def test_a_full_disk_costs_lines_and_never_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What could not be written is counted, and told once there is room again."""
+    disk = FillingDisk()
+    monkeypatch.setattr(sys, "stderr", disk)
+    with structured_logging(format="json"):
+        for disk.full in (False, True, True, False, False):
+            get_logger().info("link_up")
+    lost = [json.loads(line).get("lines_lost") for line in disk.getvalue().splitlines()]
+    assert lost == [None, 2, None]
+
+
+class FillingDisk(io.StringIO):
+    full = False
+
+    def write(self, text: str) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
 
 
 @pytest.fixture
