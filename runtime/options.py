@@ -66,7 +66,7 @@ class SupervisorOptions:
     tombstones_max: int = 100_000
     """Dropped matches whose creation key is remembered; the oldest goes first."""
     resolver_budget_s: float = 0.1
-    """Seconds for which a game's code may hold the loop before it is interrupted."""
+    """Seconds of processor time after which a call of a game's code is interrupted."""
 
     def validate(self) -> tuple[str, ...]:
         """Every fault, as one sentence each; empty when all is well."""

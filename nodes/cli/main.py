@@ -38,7 +38,7 @@ Turn-based matches that survive their servers.
 
 A cluster is found by --dir DIR (or HOTSEAT_DIR), its folder, or by
 --cluster ADDR (or HOTSEAT_CLUSTER), the command door of one of its nodes;
-otherwise by ./.hotseat.
+otherwise by ./.hotseat. Without a flag, play needs no cluster.
 
 Exit status: 0 done, 1 failed, 2 wrong command line or configuration,
 3 cluster not reachable, 130 interrupted. With --debug, an error shows its traceback.
