@@ -245,8 +245,10 @@ class SmallNode:
             self._view(peer, hosted, frame.seat, frame.request)
         elif isinstance(frame, Unwatch):
             hosted.watchers.pop((peer, frame.seat), None)
-        else:
+        elif isinstance(frame, FetchLog):
             self._log(peer, hosted, frame)
+        else:
+            self._refuse(peer, frame, "undo_not_allowed")
 
     def _create(self, peer: str, name: str, frame: CreateMatch) -> None:
         epoch = self.cluster.epochs[shard_of(name, self.cluster.shards)]
