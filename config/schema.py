@@ -75,13 +75,23 @@ def _name(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    if not re.fullmatch(r"(tcp|ipc|inproc)://.+", text):
-        raise ValueError("an address, as tcp://127.0.0.1:7001 or ipc:///run/n1.door")
+    if not re.fullmatch(r"(tcp|ipc)://.+", text):
+        raise ValueError("an address, as tcp://127.0.0.1:7001 or ipc:///run/n1.inbox")
+    return text
+
+
+def _door(text: str) -> str:
+    if not re.fullmatch(r"ipc://.+", text):
+        raise ValueError(
+            "a socket in a folder of yours alone, as ipc:///run/hotseat/n1.door: "
+            "whoever reaches a door may stop the node and read every match"
+        )
     return text
 
 
 Name = Annotated[str, AfterValidator(_name)]
 Address = Annotated[str, AfterValidator(_address)]
+Door = Annotated[str, AfterValidator(_door)]
 
 
 class Section(BaseModel):
@@ -121,7 +131,7 @@ class NodeConfig(Section):
     listen: Address = "tcp://127.0.0.1:0"
     """The inbox for links. Port 0 takes a free one."""
 
-    door: Address | None = None
+    door: Door | None = None
     """The door for commands. Unset: a socket in the cluster's folder."""
 
     loop: Loop = "auto"

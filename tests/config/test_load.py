@@ -103,6 +103,22 @@ def test_a_missing_key_says_how_to_set_it() -> None:
     assert "HOTSEAT_CLUSTER_ID" in fault.hint
 
 
+def test_a_door_is_a_socket_in_a_folder() -> None:
+    """Whoever reaches a door is trusted: it is not put on the network."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(
+            environ={
+                "HOTSEAT_CLUSTER_ID": "c",
+                "HOTSEAT_NODE_ID": "n1",
+                "HOTSEAT_NODE_DIR": "/tmp/c",
+                "HOTSEAT_NODE_DOOR": "tcp://127.0.0.1:7001",
+            }
+        )
+    (fault,) = caught.value.faults
+    assert "HOTSEAT_NODE_DOOR" in fault.where
+    assert "ipc://" in fault.expected
+
+
 def test_a_file_that_is_not_toml_does_not_hide_other_faults(tmp_path: Path) -> None:
     """The broken file is one fault; what it would have held is not another."""
     file = write(tmp_path, "[cluster\n")
