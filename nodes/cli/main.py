@@ -62,6 +62,8 @@ def run(arguments: Sequence[str]) -> int:
             result_action="return_value",
         )
     except KeyboardInterrupt:
+        if sys.stdout.isatty():
+            print()  # else the shell's prompt would stand behind ours
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # who read our output went away, as `head` does: that is no failure
@@ -82,7 +84,13 @@ def run(arguments: Sequence[str]) -> int:
 def _app() -> App:
     from cyclopts import App
 
-    app = App(name="hotseat", help=HELP, version=_version, help_format="plaintext")
+    app = App(
+        name="hotseat",
+        help=HELP,
+        version=_version,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # `run` answers for it
+    )
     for name, place, line in COMMANDS:
         app.command(f"{__package__}.{place}", name=name, help=line)
     return app

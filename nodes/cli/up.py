@@ -116,7 +116,7 @@ def _detach(asked: _Asked) -> int:
     place = _shown(asked.path)
     _say(f"hotseat: a cluster runs in {place}")
     _say("ready")
-    _say(_what_next(asked.path))
+    _say(f"Try next:\n{_what_next(asked.path)}")
     _say(f"  {_program()} down --dir {place}")
     return report.exit_code
 
@@ -176,7 +176,7 @@ def _run(
 
         def ready() -> None:
             say("ready")
-            say(_what_next(asked.path))
+            say(f"Try next, from another terminal:\n{_what_next(asked.path)}")
             say("Ctrl-C stops all.")
             on_ready()
 
@@ -233,7 +233,7 @@ def _game_flags(games: Sequence[str]) -> list[str]:
 def _what_next(path: Path) -> str:
     program, place = _program(), _shown(path)
     return (
-        "Try next, from another terminal:\n"
+        f"  {program} play connect-four --dir {place}\n"
         f"  {program} loadtest --dir {place}\n"
         f"  {program} status --dir {place}"
     )

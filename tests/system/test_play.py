@@ -292,6 +292,27 @@ def test_on_a_terminal_there_is_colour_and_the_screen_is_cleared(place: Path) ->
     assert b"\x1b[1m" in said
 
 
+def test_ctrl_c_leaves_the_shell_a_line_of_its_own(place: Path) -> None:
+    """The status is 130, and nothing stands behind the prompt."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*HOTSEAT, "play", "connect-four"],
+        cwd=place,
+        env=environment(),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    said = b""
+    while not said.endswith(b"0> "):
+        said += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(COMMAND_TIMEOUT_S) == 130
+    assert os.read(master, 4096) == b"\r\n"
+    os.close(master)
+
+
 def test_a_match_is_played_in_a_cluster(place: Path, cluster: Path) -> None:
     """The same commands, the same sight, over the client library."""
     typed = '5\nplace {"cell": 4}\nlog\n' + "1\n" * 8
