@@ -32,11 +32,15 @@ KeyPath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One source's values, and the name of each of them there."""
+    """One source's values, and the name of each of them there.
+
+    `offered` has the flags that were not given.
+    """
 
     values: dict[str, Any]
     names: dict[KeyPath, str] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    offered: dict[KeyPath, str] = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, path: Path) -> Layer:
@@ -81,8 +85,11 @@ class Layer:
         """Take flags as `{"--loop": ("node.loop", value)}`; None is not given."""
         layer = cls({})
         for flag, (dotted, value) in flags.items():
-            if value is not None:
-                layer.put(tuple(dotted.split(".")), value, flag)
+            key = tuple(dotted.split("."))
+            if value is None:
+                layer.offered[key] = flag
+            else:
+                layer.put(key, value, flag)
         return layer
 
     def put(self, key: KeyPath, value: object, name: str) -> None:

@@ -156,23 +156,29 @@ def _option_fault(key: KeyPath, sentence: str, layers: Sequence[Layer]) -> Fault
 def _fault(
     code: str, key: KeyPath, detail: Mapping[str, Any], layers: Sequence[Layer]
 ) -> Fault:
-    options = {".".join(option) for option in leaves(Config)}
-    dotted = ".".join(key)
     if code == "missing_key":
-        variable = ENV_PREFIX + "_".join(key).upper()
-        return Fault(
-            code,
-            dotted,
-            "a value",
-            "none",
-            hint=f"set it in the file, or {variable}",
-        )
+        ways = [ENV_PREFIX + "_".join(key).upper()]
+        ways += [layer.offered[key] for layer in layers if key in layer.offered]
+        hint = f"set it in the file, or with {' or '.join(ways)}"
+        return Fault(code, ".".join(key), "a value", "none", hint=hint)
     where = _name(key, layers)
     if code == "unknown_key":
-        close = nearest(dotted, options.union(TABLES))
-        hint = f"did you mean {close}?" if close else ""
-        return Fault(code, where, "a key that is known", hint=hint)
+        return Fault(code, where, "a key that is known", hint=_guess(key))
     return Fault(code, where, _expected(detail), _shown(detail["input"]))
+
+
+def _guess(key: KeyPath) -> str:
+    """What was probably meant by an unknown key: one beside it, else all of these."""
+    table, depth = key[:-1], len(key) - 1
+    beside = {
+        option[depth]: ".".join(option[: depth + 1])
+        for option in leaves(Config)
+        if option[:depth] == table and len(option) > depth
+    }
+    close = nearest(key[-1], beside)
+    if close:
+        return f"did you mean {beside[close]}?"
+    return f"there are {', '.join(sorted(beside.values()))}" if beside else ""
 
 
 def _code(kind: str) -> str:

@@ -1,8 +1,8 @@
 """Asks a node's command door one thing, and waits for the answer.
 
 A request and its answer are msgpack maps: `{"op": ...}` there, `{"ok": true, ...}`
-or `{"ok": false, "code", "message"}` back. Used by the operator's commands only;
-players and peers speak over links.
+or `{"ok": false, "code", "message"}` back. For the operator's commands, and for clients
+that look for the nodes; all else goes over links.
 """
 
 from __future__ import annotations

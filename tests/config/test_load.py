@@ -95,12 +95,20 @@ def test_a_misspelt_key_is_a_fault_that_names_the_nearest(tmp_path: Path) -> Non
     ]
 
 
+def test_an_unknown_key_like_no_other_is_told_what_there_is(tmp_path: Path) -> None:
+    """Where there is nothing to guess, the keys of its table are named."""
+    (fault,) = faults_of(
+        write(tmp_path, '[cluster]\nid = "a"\nx = 1\n'), flags=IDENTITY
+    )
+    assert fault.hint == "there are cluster.id, cluster.nodes, cluster.shards"
+
+
 def test_a_missing_key_says_how_to_set_it() -> None:
-    """What must be given and is not is named with its variable."""
-    (fault,) = faults_of(flags=IDENTITY)
+    """What must be given and is not is named with its variable, and its flag."""
+    (fault,) = faults_of(flags={**IDENTITY, "--id": ("cluster.id", None)})
     assert fault.code == "missing_key"
     assert fault.where == "cluster.id"
-    assert "HOTSEAT_CLUSTER_ID" in fault.hint
+    assert fault.hint == "set it in the file, or with HOTSEAT_CLUSTER_ID or --id"
 
 
 def test_a_door_is_a_socket_in_a_folder() -> None:
