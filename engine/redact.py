@@ -1,9 +1,10 @@
 """What of a step or a refusal a seat or a spectator may see, beside its view.
 
-By default: who did what when, which transition was taken, and where that led. Not: a
-payload of someone else's, unless the event is declared public; the words of
-evaluations; draws of the rng, which would tell the next ones; other seats' profiles;
-control, selectors and metadata. A game that wants it otherwise declares `redact`.
+By default: who did what when, and where that led. Not: a payload of someone else's,
+unless the event is declared public, nor which branch answered to it, which may depend
+on what is hidden; the words of evaluations; draws of the rng, which would tell the next
+ones; other seats' profiles; control, selectors and metadata. A game that wants it
+otherwise declares `redact`.
 
 A refusal goes to whoever acted: in the game's own words if it refused; where it failed,
 in the table's alone, since what went wrong names places and values of G.
@@ -27,8 +28,9 @@ __all__ = ["redact_refusal", "redact_step"]
 def redact_step(game: Game, step: Step, seat: str | None) -> Json:
     """A step as `seat` may see it; `None` is a spectator.
 
-    A hidden payload is left out, so it differs from a payload of null. The value is
-    fresh and on its way out; freezing it would cost more than the step did.
+    A hidden payload is left out, so it differs from a payload of null; so is the branch
+    that answered to it (`resolver`, `matched_from`, `evaluations`). The value is fresh
+    and on its way out; freezing it would cost more than the step did.
 
     Raises:
         ViewError: the game's own `redact` raised or gave what is not JSON.
@@ -43,11 +45,14 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
             stop.event = stop.event or step.event.event
             stop.label = stop.label or "redact"
             raise
-    snapshot = step.snapshot
+    snapshot, event = step.snapshot, step.event
+    own = seat is not None and event.player_id == seat
+    open_to_all = event.type == "takeback" or _is_public(game, event.event)
+    whole = own or open_to_all
     return {
         "kind": step.kind,
-        "event": _event(game, step.event, seat),
-        "transition": _transition(game, step.transition, seat),
+        "event": _event(event, whole),
+        "transition": _transition(game, step.transition, seat, whole),
         "revision": snapshot.revision,
         "position": {
             "name": snapshot.position.name,
@@ -66,7 +71,7 @@ def redact_refusal(refusal: Refusal) -> Refusal:
     return Refusal(refusal.code, REFUSALS.get(refusal.code, refusal.message))
 
 
-def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:
+def _event(event: EventRecord, whole: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "action_id": event.action_id,
         "at": event.at,
@@ -75,23 +80,19 @@ def _event(game: Game, event: EventRecord, seat: str | None) -> dict[str, Any]:
         "turn": event.turn,
         "type": event.type,
     }
-    own = seat is not None and event.player_id == seat
-    if own or event.type == "takeback" or _is_public(game, event.event):
+    if whole:
         shown["payload"] = event.payload
     return shown
 
 
 def _transition(
-    game: Game, taken: TransitionRecord, seat: str | None
+    game: Game, taken: TransitionRecord, seat: str | None, whole: bool
 ) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "event": taken.event,
         "source": taken.source,
         "target": taken.target,
-        "matched_from": taken.matched_from,
-        "resolver": taken.resolver,
         "turn": taken.turn,
-        "evaluations": [_evaluation(evaluation) for evaluation in taken.evaluations],
         "enqueued": [
             {"kind": entry.kind, "payload": entry.payload}
             if _is_public(game, entry.kind)
@@ -99,6 +100,10 @@ def _transition(
             for entry in taken.enqueued
         ],
     }
+    if whole:
+        shown["matched_from"] = taken.matched_from
+        shown["resolver"] = taken.resolver
+        shown["evaluations"] = [_evaluation(asked) for asked in taken.evaluations]
     if taken.profile is not None and seat is not None and seat in taken.profile:
         shown["profile"] = {seat: taken.profile[seat]}
     return shown

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from hotseat.engine import (
+    Batch,
     Game,
+    create_session,
     define_game,
     enqueue,
     event,
+    redact_step,
     reject,
     state,
     timeout,
@@ -27,6 +30,7 @@ from hotseat.engine.testing import (
 )
 
 HIDE = SecretAction("0", "hide", 3, 7)
+PLAYERS = {"players": ["0", "1"]}
 GUESSES = 4
 
 
@@ -221,21 +225,6 @@ LEAKS: dict[str, tuple[Game, str]] = {
         vault(hide=note_after(lambda n: [enqueue("note")] * (1 + n // 5))),
         "steps",
     ),
-    "which branch was taken": (
-        vault(
-            hide=lambda ctx: hide(ctx) if ctx.event.payload < 5 else None,
-            more=[
-                transition(
-                    "hide",
-                    "hiding",
-                    "play",
-                    lambda ctx: hide(ctx) if ctx.event.payload >= 5 else None,
-                    label="high",
-                )
-            ],
-        ),
-        "step",
-    ),
     "details of an evaluation": (
         vault(redact=told_reasons, more=[transition("guess", "play", "over", why_not)]),
         "step",
@@ -247,6 +236,29 @@ LEAKS: dict[str, tuple[Game, str]] = {
 def test_a_game_that_keeps_its_secret_passes() -> None:
     """What only its owner may know is seen by its owner alone."""
     assert_no_leak(vault(), HIDE, until=is_opened)
+
+
+def test_which_branch_answered_to_a_hidden_choice_is_hidden_too() -> None:
+    """Two branches to one state: only who chose is told which it was."""
+    low = transition("hide", "hiding", "play", lambda ctx: below(ctx, 5), label="low")
+    high = transition(
+        "hide",
+        "hiding",
+        "play",
+        lambda ctx: None if below(ctx, 5) else hide(ctx),
+        label="high",
+    )
+    game = vault(hide=lambda ctx: None, more=[low, high])
+    assert_no_leak(game, HIDE, until=is_opened)
+    batch = create_session(game, PLAYERS).apply("0", "hide", 3, now=1)
+    assert isinstance(batch, Batch)
+    (step,) = batch.steps
+    assert redact_step(game, step, "0")["transition"]["resolver"] == "low"
+    assert "low" not in str(redact_step(game, step, "1"))
+
+
+def below(ctx: Any, limit: int) -> Any:
+    return hide(ctx) if ctx.event.payload < limit else None
 
 
 @pytest.mark.parametrize(("game", "stream"), LEAKS.values(), ids=LEAKS)
