@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments or bool(os.environ.get("HOTSEAT_DEBUG"))
     tokens = [argument for argument in arguments if argument != "--debug"]
     try:
-        result = _app()(
+        result = _app(next(iter(tokens), ""))(
             tokens,
             exit_on_error=False,
             print_error=False,
@@ -81,7 +81,8 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else ExitCode.OK
 
 
-def _app() -> App:
+def _app(asked: str) -> App:
+    """All commands. The one that is asked for is imported, and tells all its help."""
     from cyclopts import App
 
     app = App(
@@ -92,7 +93,8 @@ def _app() -> App:
         suppress_keyboard_interrupt=False,  # `run` answers for it
     )
     for name, place, line in COMMANDS:
-        app.command(f"{__package__}.{place}", name=name, help=line)
+        brief = {} if name == asked else {"help": line}
+        app.command(f"{__package__}.{place}", name=name, **brief)
     return app
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .options import Cluster, Dir, place
+from .options import place
 
 __all__ = ["play"]
 
@@ -40,8 +40,16 @@ def play(
             show_default=False,
         ),
     ] = None,
-    dir: Dir = None,
-    cluster: Cluster = None,
+    dir: Annotated[
+        Path | None,
+        Parameter(help="Play in the cluster of this folder.", show_default=False),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Parameter(
+            help="Play in the cluster that has this command door.", show_default=False
+        ),
+    ] = None,
 ) -> int:
     """Play a game in the terminal, with people and random bots.
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = App(name="replay", help="Look at saved matches; verify them.", version=None)
+app = App(
+    name="replay",
+    help="Look at saved matches; verify them; try new code.",
+    version=None,
+)
 
 Rules = Annotated[
     str | None,

@@ -60,8 +60,8 @@ def read_typed(
     if word in known:
         return _act(word, rest.strip())
     name = word.removeprefix(":")
-    if name in COMMANDS and not rest:
-        return Command(name)
+    if name in COMMANDS:
+        return Unclear(f"{name} stands alone") if rest else Command(name)
     close = did_you_mean(word, [*known, *COMMANDS]) or "help shows what there is"
     return Unclear(f'there is no event or command "{safe(word)}". {close}')
 

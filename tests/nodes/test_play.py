@@ -119,6 +119,7 @@ def test_what_is_typed_is_a_choice_an_event_or_a_command(
         ("take three", 'write take 3, take "text"'),
         ("tkae 3", 'Did you mean "take"?'),
         ("hepl", 'Did you mean "help"?'),
+        ("help me", "help stands alone"),
         ("\x1b[A", "help shows what there is"),
         ("take " + "[" * 100_000, "is not JSON"),
     ],

@@ -219,6 +219,13 @@ def test_a_secret_that_others_can_read_stops_a_node(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+def test_the_help_of_a_command_tells_all_of_it(tmp_path: Path) -> None:
+    """Not the one line of the overview alone: exit statuses, too."""
+    done = hotseat("status", "--help", cwd=tmp_path)
+    assert "Show the nodes, the shards they own, the matches." in done.stdout
+    assert "3: none answers" in done.stdout
+
+
 def test_no_cluster_is_status_3_and_nothing_to_stop_is_0(tmp_path: Path) -> None:
     """Asking needs a cluster; stopping is content without one."""
     done = hotseat("status", cwd=tmp_path)
