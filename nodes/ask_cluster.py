@@ -1,4 +1,4 @@
-"""Asks the command doors of all nodes of a cluster at once."""
+"""Finds a cluster, asks the command doors of all its nodes, says when none answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import anyio
 
 from .ask_door import ask_door
 from .cluster_dir import ClusterDir
+from .exit_codes import ExitCode
 from .operator_error import OperatorError
 
-__all__ = ["ask_cluster", "find_cluster"]
+__all__ = ["ask_cluster", "cluster_unreachable", "find_cluster"]
 
 
 async def find_cluster(place: Path | str) -> ClusterDir:
@@ -43,3 +44,13 @@ async def ask_cluster(
         for node in nodes:
             tasks.start_soon(ask, node)
     return {node: answers[node] for node in nodes}
+
+
+def cluster_unreachable(message: str) -> OperatorError:
+    """What an operator is told when no node answers."""
+    return OperatorError(
+        "cluster_unreachable",
+        message,
+        hint="hotseat up --detach starts a cluster; --dir or --cluster names one",
+        exit_code=ExitCode.UNREACHABLE,
+    )

@@ -11,6 +11,7 @@ import anyio
 from rich.console import Console
 
 from ...engine.definition import Game
+from ..ask_cluster import cluster_unreachable
 from ..client import ClientOptions, ClusterUnreachable, connect
 from ..exit_codes import ExitCode
 from ..games import installed_games, load_game
@@ -47,12 +48,7 @@ def run(options: LoadOptions) -> int:
         with structured_logging(level="warning"):
             tally = anyio.run(_run, options, games, backend=options.loop)
     except ClusterUnreachable as error:
-        raise OperatorError(
-            error.code,
-            str(error),
-            hint="hotseat up --detach starts a cluster; --dir or --cluster names one",
-            exit_code=ExitCode.UNREACHABLE,
-        ) from error
+        raise cluster_unreachable(str(error)) from error
     except BaseExceptionGroup as group:
         if group.subgroup(KeyboardInterrupt) is not None:
             raise KeyboardInterrupt from None  # Ctrl-C, however trio wrapped it

@@ -13,6 +13,7 @@ import anyio
 from ...engine.definition import Game
 from ...engine.validate import hostable
 from ...runtime.profile_store import ProfileNameInvalid, check_name
+from ..ask_cluster import cluster_unreachable
 from ..client_outcome import ClusterUnreachable
 from ..exit_codes import ExitCode
 from ..games import find_beside, find_game
@@ -178,9 +179,4 @@ class _Sitting:
             ) as remote:
                 await Host(self.game, remote, terminal, bots, self.render).run()
         except ClusterUnreachable as error:
-            raise OperatorError(
-                error.code,
-                str(error),
-                hint="hotseat up --detach starts a cluster; --dir names one",
-                exit_code=ExitCode.UNREACHABLE,
-            ) from error
+            raise cluster_unreachable(str(error)) from error

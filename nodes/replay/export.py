@@ -8,7 +8,7 @@ import anyio
 
 from ...engine.record import Record
 from ...runtime.match_id import is_match_id, shard_of
-from ..ask_cluster import ask_cluster, find_cluster
+from ..ask_cluster import ask_cluster, cluster_unreachable, find_cluster
 from ..client import Client, ClusterUnreachable, Refusal, connect
 from ..exit_codes import ExitCode
 from ..match_feed import MatchFeed
@@ -36,7 +36,7 @@ def fetch_records(place: Path | str, match: str, epoch: int | None) -> list[Reco
         with structured_logging(level="warning"):
             return anyio.run(_fetch, place, match, epoch)
     except ClusterUnreachable as error:
-        raise _unreachable(str(error)) from error
+        raise cluster_unreachable(str(error)) from error
 
 
 def fetch_committed(place: Path | str, match: str) -> list[Record]:
@@ -79,7 +79,7 @@ async def _found(client: Client, match: str, epochs: range) -> list[Record]:
         if refusal.code not in _ELSEWHEN:
             break
     if refusal is None:
-        raise _unreachable(f"nobody owns the shard of match {match} now")
+        raise cluster_unreachable(f"nobody owns the shard of match {match} now")
     hint = ""
     if refusal.code == "match_running":
         hint = (
@@ -96,12 +96,3 @@ async def _current_epoch(place: Path | str, match: str) -> int:
     answers = (await ask_cluster(home, "status")).values()
     found = [int(a["epochs"].get(shard, 0)) for a in answers if isinstance(a, dict)]
     return max(found, default=0)
-
-
-def _unreachable(message: str) -> OperatorError:
-    return OperatorError(
-        "cluster_unreachable",
-        message,
-        hint="hotseat up --detach starts a cluster; --dir or --cluster names one",
-        exit_code=ExitCode.UNREACHABLE,
-    )
