@@ -132,7 +132,7 @@ class Spectator:
             ClusterUnreachable: Nothing could be sent in that time.
         """
         self._drop_refused()
-        watch = self._watched(legal)
+        watch = self._ensure_watch(legal)
         if isinstance(watch, Refusal):
             return watch
         match = self.match
@@ -156,7 +156,8 @@ class Spectator:
         if self._watch is not None and self._watch.refusal is not None:
             self.close()
 
-    def _watched(self, legal: bool) -> Watch | Refusal:
+    def _ensure_watch(self, legal: bool) -> Watch | Refusal:
+        """The watch that feeds our slot: the one there is, if it shows enough."""
         watch = self._watch
         if watch is not None and (legal <= self._legal or watch.refusal is not None):
             return watch
@@ -195,7 +196,7 @@ class ViewStream:
         if self._ended:
             raise StopAsyncIteration
         while True:
-            watch = self._place._watched(self._legal)
+            watch = self._place._ensure_watch(self._legal)
             if isinstance(watch, Refusal):
                 raise WatchEnded(watch)
             slot = watch.slot
