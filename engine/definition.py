@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from .author_function import check_function
 from .definition_check import (
     check_edge,
-    check_payload_type,
     config_table,
     constant,
     derivation,
@@ -47,6 +46,7 @@ from .game import (
     Views,
 )
 from .jsonvalue import Json
+from .payload_type import check_payload_type
 from .undo import UndoRule, check_reveals
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from .author_function import check_function
 from .errors import DefinitionError, InvalidJsonValueError
 from .frozen import freeze
@@ -29,7 +27,6 @@ __all__ = [
     "transition_list",
     "selector_table",
     "config_table",
-    "check_payload_type",
     "check_edge",
     "derivation",
     "constant",
@@ -162,21 +159,6 @@ def config_table(config: Any) -> Mapping[str, ConfigField | Mapping[str, Json]] 
             f'config_field("number", 6)}}, not {type(config).__name__}'
         )
     return MappingProxyType(dict(config))
-
-
-def check_payload_type(payload: Any) -> None:
-    what = f"msgspec cannot validate the payload type {payload!r}"
-    instead = "give a type such as int, list[str], or a class Place(msgspec.Struct)"
-    try:
-        msgspec.convert(None, payload)
-    except msgspec.ValidationError:
-        pass  # None is not such a payload; that it could be asked is all we want.
-    except Exception as error:
-        raise DefinitionError(f"{what}: {error}; {instead}") from error
-    if isinstance(payload, type) and isinstance(
-        msgspec.inspect.type_info(payload), msgspec.inspect.CustomType
-    ):
-        raise DefinitionError(f"{what}: it is a plain class; {instead}")
 
 
 def check_edge(source: Any, target: Any, resolve: Any, turn: Any) -> None:

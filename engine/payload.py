@@ -70,7 +70,9 @@ def read_payload(name: str, declared: Event, payload: Json) -> EventInput | Refu
     if declared.payload is None:
         return EventInput(name, payload)
     try:
-        return EventInput(name, msgspec.convert(payload, declared.payload))
+        # The keys of JSON are strings; a declared dict[int, ...] has them as numbers.
+        given = msgspec.convert(payload, declared.payload, str_keys=True)
+        return EventInput(name, given)
     except msgspec.ValidationError as error:
         found = _problem(str(error), declared.payload, payload)
     except Exception as error:

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from ..author_function import check_function
 from ..context import SetupContext
-from ..definition_check import check_payload_type, constant, require_text
+from ..definition_check import constant, require_text
 from ..errors import DefinitionError
 from ..game import Derivation, Event, State, Transition, Views
 from ..jsonvalue import Json
+from ..payload_type import check_payload_type
 from .context import ComputedContext, MoveContext, PhaseContext, TimeoutContext
 from .outcome import Outcome
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from hotseat.engine import (
     Batch,
+    DefinitionError,
     Game,
     Refusal,
     create_session,
@@ -188,3 +190,58 @@ def test_type_that_fails_is_told_to_the_operator_alone() -> None:
     assert "mistake" not in refusal.message
     assert refusal.fault is not None
     assert "the author's mistake" in refusal.fault.message
+
+
+class Opaque:
+    """A class that msgspec does not know."""
+
+
+class Holds(Struct):
+    own: list[Holds]
+    inner: Opaque | None = None
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        (Opaque, "Opaque is a plain class"),
+        (list[Opaque], "Opaque is a plain class"),
+        (dict[str, tuple[int, Opaque]], "Opaque is a plain class"),
+        (Holds, "Opaque is a plain class"),
+        (Callable[[], int], "Callable is a plain class"),
+        (list[Raw], "a payload is JSON"),
+        (list["Nowhere"], "not supported"),  # type: ignore[name-defined] # noqa: F821
+    ],
+)
+def test_type_that_no_payload_fits_is_refused_where_it_is_declared(
+    payload: Any, why: str
+) -> None:
+    """However deep inside the type it is, what msgspec cannot judge is told at once."""
+    with pytest.raises(DefinitionError, match=why):
+        event(payload)
+
+
+@pytest.mark.parametrize("payload", [set[str], dict[str, frozenset[str]]])
+def test_payloads_are_no_sets(payload: Any) -> None:
+    """A set is listed in another order in each process, so no payload becomes one."""
+    with pytest.raises(DefinitionError, match=r"write list\[\.\.\.\]"):
+        event(payload)
+
+
+def test_keys_that_are_declared_as_numbers_become_numbers() -> None:
+    """JSON has only strings for keys; the record keeps them, the resolver does not."""
+    seen: list[Any] = []
+    played = define_game(
+        name="typed",
+        max_players=1,
+        events={"go": event(dict[int, str])},
+        states={"play": state(active_players=["0"])},
+        initial="play",
+        setup=lambda ctx: None,
+        transitions=[
+            transition("go", "play", "play", lambda ctx: seen.append(ctx.event.payload))
+        ],
+    )
+    session = create_session(played, {"players": ["0"]})
+    session.apply("0", "go", {"1": "a"}, now=1)
+    assert seen == [{1: "a"}]
