@@ -263,14 +263,11 @@ class Machine:
         selection = select(chain, question, none_matches=kind == "timeout")
         if isinstance(selection, Refusal):
             return selection
-        edge, outcome = selection.edge, NOTHING
-        if selection.answer is not None:
-            read = self._read(selection, event, before.meta.match)
-            if isinstance(read, Refusal):
-                return read
-            outcome = read
+        edge, outcome = selection.edge, self._read(selection, event, before.meta.match)
         if selection.drafted is not None:
             close(selection.drafted)
+        if isinstance(outcome, Refusal):
+            return outcome
         target = edge.target
         assert target is not None, f"a transition leads to no state: {edge.matched}"
         turn = edge.turn if outcome.turn is None else outcome.turn
@@ -316,6 +313,8 @@ class Machine:
         self, selection: Selection, event: str, match: FDict
     ) -> Outcome | Refusal:
         """What the chosen resolver asks for; a refusal names it."""
+        if selection.answer is None:
+            return NOTHING
         name, resolve = selection.edge.name, selection.edge.resolve
         try:
             outcome = read_answer(selection.answer, self.game.events, match)

@@ -16,7 +16,7 @@ that matching builds nothing but the contexts it asks with, and records of rejec
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -35,6 +35,9 @@ from .step import Candidate, Evaluation
 from .topology import Node
 
 __all__ = ["Edge", "Family", "Question", "Selection", "make_family", "select"]
+
+# What matches and changes nothing, beside an empty result.
+_PLAIN: Final = (str, int, float, list, tuple)
 
 # The context that was asked with, and the verdict.
 _Heard: TypeAlias = tuple[ResolverContext, Any]
@@ -257,6 +260,8 @@ def _ask(
         if ctx.drafted is not None:
             _settle_draft(ctx, answer, none_matches=none_matches)
     except Exception as error:
+        if ctx.drafted is not None:
+            close(ctx.drafted)
         event = question.event.kind
         fault = fault_from(error, event=event, label=edge.name, function=resolve)
         return refuse("resolver_error", fault=fault)
@@ -271,17 +276,25 @@ def _verdict(answer: object) -> Any:
     """None for no match, a checked rejection, or the answer as it is.
 
     Raises:
-        Exception: a rejection's words are not JSON, or a part of a draft was returned.
+        Exception: a rejection's words are not JSON, or a part of a draft was returned,
+            or something that can only be a mistake: a coroutine, say, or a function.
     """
     if answer is False:
         return None
     if type(answer) is not dict:
+        if type(answer) is Decided:
+            return answer
         if isinstance(answer, Rejected):
             return _checked_rejection(answer.reason, answer.details)
         if isinstance(answer, Drafted):
             return answer_of(answer)
-        if not isinstance(answer, Mapping):
+        if isinstance(answer, _PLAIN):
             return answer
+        if not isinstance(answer, Mapping):
+            raise TypeError(
+                'a resolver returns a result, {"G": ...}, or reject(...), or None, not '
+                f"a value of type {type(answer).__name__}"
+            )
     if answer.get("kind") == "reject":
         return _checked_rejection(answer.get("reason"), answer.get("details"))
     return answer

@@ -18,6 +18,7 @@ from hotseat.engine import (
     DraftError,
     FrozenError,
     InvalidJsonValueError,
+    Refusal,
     ResolverContext,
     TooDeepError,
     create_session,
@@ -460,3 +461,30 @@ def test_a_list_can_be_drafted_too() -> None:
 def test_an_answer_without_a_draft_is_read_as_ever() -> None:
     """Nothing changes for games that do not ask for one."""
     assert accepted(ask(lambda ctx: True)).snapshot.G == {}
+
+
+def fail() -> object:
+    raise ValueError
+
+
+@pytest.mark.parametrize("spoil", [fail, lambda: {"G": 0, "enqueue": 7}])
+def test_a_draft_of_a_failed_call_is_of_no_use_later(
+    spoil: Callable[[], object],
+) -> None:
+    """A resolver that keeps its draft does not bring an old G back after a failure."""
+    kept: list[Any] = []
+
+    def resolve(ctx: ResolverContext[Any]) -> object:
+        if kept:
+            return {"G": kept[0]}
+        kept.append(ctx.draft())
+        place(kept[0])
+        answer = spoil()
+        return {**answer, "G": kept[0]} if isinstance(answer, dict) else answer
+
+    session = create_session(one_state(resolve, setup=SETUP), MATCH)
+    assert isinstance(session.apply("0", "go", now=1), Refusal)
+    later = refused(session.apply("0", "go", now=2), "resolver_error")
+    assert later.fault is not None
+    assert "another step" in later.fault.message
+    assert session.snapshot.G == SETUP

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hotseat.engine import create_session, define_game, reject, state, transition
+from hotseat.engine.gamekit import stay
 
-from .samples import MATCH, accepted, refused
+from .samples import MATCH, accepted, ask, refused
 
 VERDICTS = {
     "no": lambda ctx: None,
@@ -126,3 +127,23 @@ def test_a_rejection_whose_details_are_not_json_is_an_author_error(
         ],
     )
     refused(create_session(game, MATCH).apply("0", "go", now=1), "resolver_error")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (n for n in [1]),
+        reject,
+        int,
+        {1},
+        b"",
+        object(),
+        stay(),
+    ],
+)
+def test_an_answer_that_can_only_be_a_mistake_is_told(answer: object) -> None:
+    """A generator, a function that was not called, a class of one's own: no result."""
+    fault = refused(ask(lambda ctx: answer), "resolver_error").fault
+    assert fault is not None
+    assert "a resolver returns a result" in fault.message
+    assert type(answer).__name__ in fault.message
