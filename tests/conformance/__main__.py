@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from io import TextIOWrapper
 from pathlib import Path
 from textwrap import indent
 
@@ -26,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
         "-v", "--verbose", action="store_true", help="name skipped cases as well"
     )
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a case's text may be of any kind
+            stream.reconfigure(errors="backslashreplace")
     counts: Counter[str] = Counter()
     unreadable = False
     for path in options.files:

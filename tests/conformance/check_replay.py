@@ -66,7 +66,7 @@ def check(document: Mapping[str, Json]) -> Iterator[Outcome]:
     for case in cases:
         yield judge(f"cases {case['id']}", partial(_first, _case(case)))
     for case in document.get("materialize", []):
-        game_of = by_id[case["game_of_case"]]
+        game_of = by_id.get(case.get("game_of_case"), {})
         problems = partial(_materialized, case, game_of)
         yield judge(f"materialize {case['id']}", problems)
     for case in document.get("parse", []):

@@ -51,7 +51,24 @@ def check_file(path: Path) -> Iterator[Outcome]:
             "inspector); its keys are "
             f"{', '.join(map(repr, document)) or 'none'}"
         )
-    return check(document)
+    return _checked(path, check, document)
+
+
+def _checked(
+    path: Path, check: Check, document: Mapping[str, Json]
+) -> Iterator[Outcome]:
+    """Outcomes one by one. An exception between two cases is the document's fault:
+    what is wrong inside a case fails that case.
+
+    Raises:
+        UnreadableFile: The document is not what its format says.
+    """
+    try:
+        yield from check(document)
+    except Exception as error:
+        raise UnreadableFile(
+            f"{path}: malformed: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _read(path: Path) -> Mapping[str, Json]:
@@ -61,7 +78,7 @@ def _read(path: Path) -> Mapping[str, Json]:
         raise UnreadableFile(f"{path}: cannot be read: {error}") from error
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # an endless number is a ValueError
         raise UnreadableFile(f"{path}: not JSON: {error}") from error
     if not isinstance(document, dict):
         kind = type(document).__name__

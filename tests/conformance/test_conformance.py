@@ -84,6 +84,16 @@ def test_runner_survives_a_malformed_case(tmp_path: Path) -> None:
     assert done.stdout.endswith("1 passed, 1 failed, 0 skipped\n")
 
 
+def test_runner_prints_a_case_of_any_name(tmp_path: Path) -> None:
+    """A name that UTF-8 cannot hold is escaped, and the count still comes."""
+    case = {**vector("core_semantics", "basic_add"), "id": "\ud800"}
+    case["steps"][0]["after"]["G"]["count"] = 77
+    done = run_runner(written(tmp_path, {"cases": [case]}))
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAILED broken.json: \\ud800\n")
+    assert done.stdout.endswith("0 passed, 1 failed, 0 skipped\n")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -92,6 +102,10 @@ def test_runner_survives_a_malformed_case(tmp_path: Path) -> None:
         ("[1]", "a JSON list, no object"),
         ('{"cases": [{"colour": "red"}]}', "not a vector file of a known format"),
         ("\udcff", "cannot be read"),
+        ('{"schemas": ' + "7" * 5_000 + "}", "not JSON"),
+        ('{"branches": [{}], "cases": 7}', "malformed"),
+        ('{"mutation": 7}', "malformed"),
+        ('{"modifiers": [7]}', "malformed"),
     ],
 )
 def test_runner_refuses_what_is_no_vector_file(
