@@ -8,6 +8,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+
 __all__ = ["DEFAULT_DIR", "Cluster", "Dir", "Json", "folder", "place"]
 
 DEFAULT_DIR = Path(".hotseat")
@@ -43,11 +46,26 @@ def place(dir: Path | None, cluster: str | None) -> Path | str:
     """Where the cluster is: its folder, or the door of one of its nodes.
 
     A flag wins over the environment; a folder, which leads to all doors, over a door.
+
+    Raises:
+        OperatorError: usage: the door's address is none.
     """
     if dir is not None:
         return folder(dir)
     if cluster is not None:
-        return cluster
+        return _door(cluster, "--cluster")
     if not os.environ.get("HOTSEAT_DIR") and os.environ.get("HOTSEAT_CLUSTER"):
-        return os.environ["HOTSEAT_CLUSTER"]
+        return _door(os.environ["HOTSEAT_CLUSTER"], "HOTSEAT_CLUSTER")
     return folder(None)
+
+
+def _door(address: str, named_by: str) -> str:
+    if "://" in address:
+        return address
+    raise OperatorError(
+        "usage",
+        f"{named_by} {address}: a door's address begins with ipc://",
+        hint="a cluster's folder is named by --dir; its doors are in "
+        "hotseat status --json",
+        exit_code=ExitCode.USAGE,
+    )

@@ -248,6 +248,15 @@ def test_a_door_that_nobody_answers_is_status_3(tmp_path: Path) -> None:
         assert done.returncode == 3
 
 
+def test_a_door_is_named_by_its_address(tmp_path: Path) -> None:
+    """A folder behind --cluster is a wrong command line, whatever the command."""
+    for command in (["status"], ["play", "connect-four"]):
+        done = hotseat(*command, "--cluster", str(tmp_path), cwd=tmp_path)
+        (error,) = errors(done)
+        assert error.startswith("error[usage]: --cluster ")
+        assert done.returncode == 2
+
+
 def test_a_stopped_cluster_shows_its_nodes_as_silent(tmp_path: Path) -> None:
     """Status still names every node that ran, and says that none answers."""
     home = ClusterDir.open(tmp_path / "c")
