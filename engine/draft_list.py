@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import index as as_index
+from operator import is_
 from typing import Any, NoReturn
 
 from .drafting import (
@@ -282,7 +283,7 @@ def open_list(origin: FList, family: Family) -> DraftList:
 def _explains(looked: dict[int, bool], origin: FList, content: list[Any]) -> bool:
     """Whether the recorded places are all that differs.
 
-    Children that stayed are the same objects, which makes comparing them cheap.
+    Children that stayed are the same objects. Equal ones will not do: True is no 1.
     """
     expected = _content(origin)
     length, known = len(content), len(origin)
@@ -297,7 +298,7 @@ def _explains(looked: dict[int, bool], origin: FList, content: list[Any]) -> boo
     if len(expected) != length:
         return False
     expected[known:] = content[known:]
-    return expected == content
+    return all(map(is_, expected, content))
 
 
 OPENERS.update(dict.fromkeys(LISTS, open_list))

@@ -396,6 +396,14 @@ def test_a_list_that_c_code_writes_into_is_noticed() -> None:
         freeze(G)
 
 
+@pytest.mark.parametrize("equal", [True, 1.5 - 0.5])
+def test_what_c_code_writes_is_noticed_though_it_is_equal(equal: Any) -> None:
+    """True equals 1, but it is another value of JSON."""
+    rows = draft([1, 3])
+    heapq.heapreplace(rows, equal)
+    assert_same(freeze(rows), freeze([equal, 3]))
+
+
 def test_a_key_that_is_put_back_comes_last() -> None:
     """Order is kept as a plain dict keeps it."""
     G = draft({"a": 1, "b": 2})
