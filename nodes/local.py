@@ -131,8 +131,10 @@ class LocalCluster:
 
     async def _obey_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            said = "stopping (once more kills)"
             async for _ in received:
-                self._say("stopping (once more kills)")
+                self._say(said)
+                said = "killing what is left"
                 self.stop()
 
     def _fail(self, code: str, said: str, log: str, path: Path) -> None:
@@ -156,7 +158,7 @@ class LocalCluster:
                 self._say(f"  {news.node} {news.ending}; starting it again in {pause}")
             case NewsKind.KILLED:
                 log.warning("child_killed")
-                self._say(f"  {news.node} did not stop in time and was killed")
+                self._say(f"  {news.node} {news.ending}")
 
     def _hear_ready(self, news: News) -> None:
         if self._ready.is_set():
@@ -180,18 +182,21 @@ def _write_names(folder: ClusterDir, nodes: Sequence[str]) -> None:
 
 @contextmanager
 def owned_folder(
-    path: Path, shards: int | None = None, nodes: Sequence[str] = ()
+    path: Path,
+    shards: int | None = None,
+    nodes: Sequence[str] = (),
+    coordinator: str | None = None,
 ) -> Iterator[ClusterDir]:
     """Open or create a cluster's folder, as its only parent.
 
     Raises:
-        OperatorError: already_running, shards_differ, nodes_differ or
-            invalid_cluster_dir.
+        OperatorError: already_running, shards_differ, nodes_differ,
+            coordinator_differs or invalid_cluster_dir.
     """
     make_folders(path)
     try:
         with PidFile(path / "run" / "up.pid"):
-            folder = ClusterDir.open(path, shards, nodes)
+            folder = ClusterDir.open(path, shards, nodes, coordinator)
             try:
                 yield folder
             finally:

@@ -58,7 +58,7 @@ class NewsKind(StrEnum):
     STARTED = "child_started"
     READY = "child_ready"
     EXITED = "child_exited"  # without being told to
-    KILLED = "child_killed"  # it did not stop in time
+    KILLED = "child_killed"  # it did not stop in time, or was told twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,11 @@ class Child:
     async def _end_when_told(self, process: Process) -> None:
         await self._stop.wait()
         process.terminate()
-        with anyio.move_on_after(self._options.stop_grace_s):
+        with anyio.move_on_after(self._options.stop_grace_s) as grace:
             await self._hurry.wait()
-        self._tell(News(NewsKind.KILLED, self.node, process.pid))
+        late = "did not stop in time and " if grace.cancelled_caught else ""
+        ending = f"{late}was killed"
+        self._tell(News(NewsKind.KILLED, self.node, process.pid, ending))
         process.kill()
 
     async def _watch_ready(self, pid: int) -> None:

@@ -174,6 +174,7 @@ async def test_a_second_stop_kills_at_once(tmp_path: Path) -> None:
     with trio.fail_after(PATIENT):
         async with running(cluster):
             cluster.local.stop()
+    assert "  n1 was killed" in cluster.lines
 
 
 async def test_a_node_that_cannot_start_ends_the_start_with_its_reason(
