@@ -31,7 +31,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "child_started": "The parent started a node process.",
         "child_ready": "A node process answered that it owns its shards.",
         "child_exited": "A node process ended without being told to.",
-        "child_killed": "A node process did not stop in time, or was told twice, and was killed.",
+        "child_killed": "A node process was late to stop, or told twice, and killed.",
         # a node's life
         "node_starting": "A node process reads its configuration and opens its doors.",
         "node_ready": "The node owns every shard that is meant for it.",
