@@ -28,7 +28,7 @@ from .frozen import freeze
 from .game import Rejected, Resolver, Transition
 from .interruption import Interruption
 from .jsonvalue import Json
-from .refusal import Refusal, fault_from, refuse
+from .refusal import Refusal, blame, fault_from, refuse
 from .rng import Rng
 from .snapshot import Snapshot
 from .step import Candidate, Evaluation
@@ -342,13 +342,15 @@ def _ambiguous(
     first, second = (family.edges[at] for at in matched[:2])
     candidates = _candidates(family, matched, rejected)
     asked = _evaluation(family.event, family.node, None, candidates)
-    return refuse(
+    refusal = refuse(
         "ambiguous_transition",
         f'more than one transition of "{family.node.name}" answers '
         f'"{family.event}": {first.name or first.matched.target}, '
         f"{second.name or second.matched.target}",
         evaluations=(*before, asked),
     )
+    event, label, function = family.event, second.name, second.resolve
+    return blame(refusal, event=event, label=label, function=function)
 
 
 def _evaluated(family: Family, choice: _Choice) -> Evaluation:

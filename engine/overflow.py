@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from .frozen import freeze
 from .limits import INTERNAL_EVENTS_MAX
-from .refusal import Refusal, refuse
+from .refusal import Refusal, blame, refuse
 from .step import Enqueued, Step
 
 __all__ = ["overflow"]
@@ -28,7 +28,7 @@ def overflow(steps: Sequence[Step], queue: Iterable[Enqueued]) -> Refusal:
         pending = [entry.kind for entry in queue]
         events = list(dict.fromkeys([event for event, _ in hops] + pending))
         said = ", ".join(events)
-    return refuse(
+    refusal = refuse(
         "queue_overflow",
         f"more than {INTERNAL_EVENTS_MAX} internal events in one batch: {said}",
         details=freeze(
@@ -39,6 +39,8 @@ def overflow(steps: Sequence[Step], queue: Iterable[Enqueued]) -> Refusal:
             }
         ),
     )
+    label = "what its internal events queued"
+    return blame(refusal, event=steps[0].event.event, label=label, function=None)
 
 
 def _cycle(hops: list[tuple[str, str]]) -> list[tuple[str, str]]:

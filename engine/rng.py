@@ -73,10 +73,12 @@ class Rng(msgspec.Struct):
         """One of the values.
 
         Raises:
-            RngError: there are none.
+            RngError: there are none, or they have no order: a set, a dict.
         """
         if not values:
             raise RngError("pick needs at least one value")
+        if not isinstance(values, (list, tuple)) and not isinstance(values, Sequence):
+            raise RngError(f"pick needs a list, not a {type(values).__name__}")
         return values[int(self.next() * len(values))]
 
     def dice(self, count: int, sides: int) -> int:

@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotseat.engine import create_session, define_game, reject, state, transition
+from hotseat.engine import (
+    Refusal,
+    create_session,
+    define_game,
+    reject,
+    state,
+    transition,
+)
 from hotseat.engine.gamekit import stay
+from hotseat.engine.redact import redact_refusal
+from hotseat.engine.refusal import REFUSALS
 
-from .samples import MATCH, accepted, ask, refused
+from .samples import MATCH, accepted, ask, one_state, refused
 
 VERDICTS = {
     "no": lambda ctx: None,
@@ -147,3 +156,25 @@ def test_an_answer_that_can_only_be_a_mistake_is_told(answer: object) -> None:
     assert fault is not None
     assert "a resolver returns a result" in fault.message
     assert type(answer).__name__ in fault.message
+
+
+def test_a_failure_of_the_game_is_told_to_a_player_in_the_tables_words() -> None:
+    """Names of branches and events that met are for the operator: they may tell G."""
+    twice = [
+        transition("go", "play", "play", lambda ctx: True, label=f"secret {name}")
+        for name in "ab"
+    ]
+    endless = [transition("go", "play", "play", lambda ctx: {"enqueue": [GO]})]
+    for edges, code in (
+        (twice, "ambiguous_transition"),
+        (endless, "queue_overflow"),
+    ):
+        session = create_session(one_state(transitions=edges), MATCH)
+        refusal = refused(session.apply("0", "go", now=1), code)
+        assert refusal.fault is not None
+        assert refusal.fault.message == refusal.message
+        assert refusal.fault.event == "go"
+        assert redact_refusal(refusal) == Refusal(code, REFUSALS[code])
+
+
+GO = {"kind": "go"}

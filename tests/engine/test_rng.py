@@ -33,6 +33,10 @@ def fresh() -> Rng:
         ("dice", (2, 0)),
         ("dice", (1.5, 6)),
         ("pick", ([],)),
+        ("pick", ({"a": 1},)),
+        ("pick", ({"a"},)),
+        ("pick", (3,)),
+        ("pick", (iter("ab"),)),
     ],
 )
 def test_a_bad_argument_draws_nothing(method: str, arguments: tuple[Any, ...]) -> None:
