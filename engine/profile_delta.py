@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
-from .errors import ProfileDeltaError
+from .errors import InvalidJsonValueError, ProfileDeltaError
 from .frozen import freeze
 from .jsonvalue import Json
 
@@ -56,20 +56,23 @@ def apply_profile_delta(data: Json, delta: object) -> Json:
     Raises:
         ProfileDeltaError: It is malformed, or `at` does not apply; its `reason` is
             one of invalid_delta, empty_path, missing_path, invalid_container,
-            type_mismatch, out_of_range.
-        InvalidJsonValueError: A value is not JSON.
+            type_mismatch, out_of_range, not_json.
+        InvalidJsonValueError: `data` or a value is not JSON.
     """
     validate_profile_delta(delta)
     assert isinstance(delta, Sequence)
     changed = freeze(data, label="profile")
-    for at, op in enumerate(delta):
+    for at, given in enumerate(delta):
+        op = {**given, "value": freeze(given.get("value"), label="value")}
         try:
-            changed = _apply(changed, op, op["path"], 0)
-        except _DoesNotApply as problem:
+            # Frozen at once: a sum, a key or a depth may not be JSON.
+            changed = freeze(_apply(changed, op, op["path"], 0), label="profile")
+        except (_DoesNotApply, InvalidJsonValueError) as problem:
+            reason = getattr(problem, "reason", "not_json")
             raise ProfileDeltaError(
-                f"operation {at} ({op['op']}): {problem}", reason=problem.reason, at=at
+                f"operation {at} ({op['op']}): {problem}", reason=reason, at=at
             ) from None
-    return freeze(changed, label="profile")
+    return changed
 
 
 class _DoesNotApply(Exception):
@@ -83,7 +86,7 @@ def _apply(node: Any, op: Mapping[str, Any], path: Sequence[Any], depth: int) ->
     if not path:
         if op["op"] != "set":
             raise _DoesNotApply("empty_path", f"{op['op']} requires a path")
-        return freeze(op["value"], label="value")
+        return op["value"]
     if depth == len(path) - 1:
         return _apply_here(node, op, path[depth])
     if not isinstance(node, (Mapping, list, tuple)):
@@ -106,17 +109,16 @@ def _apply_here(node: Any, op: Mapping[str, Any], segment: Any) -> Any:
     current = _child(node, segment)
     match op["op"]:
         case "set":
-            return _with_child(node, segment, freeze(op["value"], label="value"))
+            return _with_child(node, segment, op["value"])
         case "inc":
             if current is not _MISSING and not _is_number(current):
                 raise _DoesNotApply("type_mismatch", "inc target is not a number")
             total = (0 if current is _MISSING else current) + op["value"]
-            return _with_child(node, segment, freeze(total, label="value"))
+            return _with_child(node, segment, total)
         case "push":
             if not isinstance(current, (list, tuple)):
                 raise _DoesNotApply("type_mismatch", "push target is not an array")
-            pushed = [*current, freeze(op["value"], label="value")]
-            return _with_child(node, segment, pushed)
+            return _with_child(node, segment, [*current, op["value"]])
         case _:
             return _without_child(node, segment, current)
 

@@ -135,6 +135,27 @@ def test_commit_of_one_player_may_fail_alone() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "inc", "path": ["wins"], "value": 1},
+        {"op": "inc", "path": ["rate"], "value": 1e308},
+    ],
+)
+def test_commit_that_leaves_the_numbers_of_json_fails_alone(op: Any) -> None:
+    """A counter at its end: that delta does not apply, and the others do."""
+
+    def commit(ctx: Any) -> Any:
+        return {"0": [op], "1": [{"op": "inc", "path": ["wins"], "value": 1}]}
+
+    full = {"wins": 2**53 - 1, "rate": 1e308}
+    stored = {"0": full, "1": {"wins": 3}}
+    done = commit_profiles(game(commit=commit), MATCH, stored, {})
+    (rejection,) = done.rejections
+    assert (rejection.player_id, rejection.reason, rejection.at) == ("0", "not_json", 0)
+    assert done.profiles == {"0": full, "1": {"wins": 4}}
+
+
 def test_game_without_commit_keeps_profiles() -> None:
     """Nothing is committed, and the profiles are those of the players."""
     done = commit_profiles(game(), MATCH, {"0": {"wins": 3}}, None)
