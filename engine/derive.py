@@ -25,6 +25,7 @@ __all__ = [
     "checked_label",
     "checked_list",
     "checked_metadata",
+    "checked_seats",
     "plan_derivation",
 ]
 
@@ -110,7 +111,7 @@ class Derivation(msgspec.Struct, frozen=True):
             known = self.alone.get(value[0])
             if known is not None:
                 return known
-        return checked_list(value)
+        return checked_seats(value)
 
 
 def plan_derivation(
@@ -120,7 +121,7 @@ def plan_derivation(
     part = game.states[leaf]
     active = EMPTY_LIST
     if part.active_players is not None:
-        active = _part(part.active_players, checked_list)
+        active = _part(part.active_players, checked_seats)
     control = _part(part.control, freeze)
     deadline = _part(part.deadline, checked_deadline)
     label = _part(part.label, checked_label)
@@ -156,6 +157,20 @@ def checked_list(value: object) -> FList:
         raise TypeError(f"a list is wanted here, not {type(value).__name__}")
     frozen: FList = freeze(value)
     return frozen
+
+
+def checked_seats(value: object) -> FList:
+    """A list of seats, frozen; whether they are known is not asked.
+
+    Raises:
+        TypeError: it is not a list, or something in it is no string.
+        InvalidJsonValueError: something in it is not JSON.
+    """
+    seats = checked_list(value)
+    for seat in seats:
+        if type(seat) is not str:
+            raise TypeError(f"a seat is a string, not {seat!r}")
+    return seats
 
 
 def checked_metadata(value: object) -> FList:

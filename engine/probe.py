@@ -211,11 +211,14 @@ def _player_faults(
     seen: list[Any] = []
     for player in active:
         if player not in players:
+            hint = f"The players of this match are {listed(players)}."
+            if not isinstance(player, str):
+                hint = f"Seats are strings, and {player!r} is not. {hint}"
             yield Diagnostic(
                 "active_players_unknown",
                 "error",
                 f'State "{name}" derives unknown active player "{player}".',
-                f"The players of this match are {listed(players)}.",
+                hint,
                 state=name,
                 context={"knownPlayers": list(players)},
             )

@@ -145,8 +145,9 @@ def progress(state: MatchState, batch: Batch) -> Progress:
             position_revision = after.revision
         was, now = before.derived.active_players, after.derived.active_players
         if was is not now and was != now:
-            for seat in set(was).symmetric_difference(now):
-                touched[seat] = after.revision
+            for seat in state.seats:
+                if (seat in was) != (seat in now):
+                    touched[seat] = after.revision
         before = after
     return Progress(position_revision, touched)
 

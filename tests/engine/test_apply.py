@@ -11,6 +11,7 @@ import pytest
 from hotseat.engine import (
     Batch,
     FrozenError,
+    InvalidGameError,
     InvalidJsonValueError,
     Refusal,
     ResolverContext,
@@ -404,3 +405,25 @@ def test_the_revision_counts_steps() -> None:
     assert isinstance(session, Session)
     assert isinstance(batch, Batch)
     assert not isinstance(batch, Refusal)
+
+
+@pytest.mark.parametrize("late", [[0], [["0"]], [None], "0", {"0"}])
+def test_active_players_that_are_no_list_of_seats_fail_the_step(late: Any) -> None:
+    """Who may act is told to every player, so what is no seat stops at the engine."""
+    game = one_state(
+        lambda ctx: {"G": {"late": True}},
+        setup={"late": False},
+        states={"play": state(active_players=lambda c: late if c.G["late"] else ["0"])},
+    )
+    session = create_session(game, MATCH)
+    refusal = refused(session.apply("0", "go", now=1), "derivation_error")
+    assert refusal.fault is not None
+    assert refusal.fault.label == "active_players of state play"
+
+
+def test_a_seat_that_is_a_number_is_told_as_such() -> None:
+    """0 looks like "0" in a message; the hint tells them apart."""
+    game = one_state(states={"play": state(active_players=lambda ctx: [0])})
+    with pytest.raises(InvalidGameError) as caught:
+        create_session(game, MATCH)
+    assert "Seats are strings, and 0 is not" in str(caught.value)
