@@ -12,6 +12,7 @@ __all__ = [
     "G_BYTES_MAX",
     "G_BYTES_HARD_MAX",
     "INTERNAL_EVENTS_MAX",
+    "LEGAL_ACTIONS_MAX",
     "NESTING_MAX",
     "PAYLOAD_BYTES_MAX",
     "SAFE_INT_MAX",
@@ -24,6 +25,10 @@ NESTING_MAX = 64
 
 # Events that resolvers may queue in one batch. A batch beyond it is a loop.
 INTERNAL_EVENTS_MAX = 1_000
+
+# Legal actions of one seat at one time. Far more than any board has moves; a function
+# that lists without end is stopped.
+LEGAL_ACTIONS_MAX = 10_000
 
 # The largest integer that a double, and so JSON everywhere, holds exactly (I-JSON).
 SAFE_INT_MAX = 2**53 - 1

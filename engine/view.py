@@ -6,7 +6,8 @@ shown; a host refuses such a game unless it says `open_information=True`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import TypeVar
 
 from .context import StateContext
@@ -15,8 +16,10 @@ from .errors import ViewError
 from .frozen import freeze
 from .interruption import Interruption
 from .jsonvalue import Json
+from .limits import LEGAL_ACTIONS_MAX
 from .refusal import REFUSALS, fault_from
 from .snapshot import Snapshot
+from .suggestion import did_you_mean
 
 __all__ = ["draw_player_view", "draw_public_view", "list_legal_actions"]
 
@@ -53,7 +56,8 @@ def list_legal_actions(
     """What a seat may do now; empty when it may not act, or the game does not say.
 
     Raises:
-        ViewError: the game's function raised or gave something else than pairs.
+        ViewError: the game's function raised, gave something else than pairs of a
+            declared event and a payload, or more than `LEGAL_ACTIONS_MAX` of them.
     """
     legal = game.legal_actions
     if legal is None or snapshot.meta.result is not None:
@@ -62,12 +66,32 @@ def list_legal_actions(
         return []
 
     def pairs() -> list[tuple[str, Json]]:
-        return [
-            (event, freeze(payload, label=f"the payload of {event}"))
-            for event, payload in legal(_context(snapshot), seat)
-        ]
+        listed = legal(_context(snapshot), seat)
+        if isinstance(listed, (str, Mapping)) or not isinstance(listed, Iterable):
+            raise TypeError(
+                'legal_actions gives a list of pairs, [("take", 3), ("pass", None)], '
+                f"not {type(listed).__name__}"
+            )
+        found = [_pair(entry, game) for entry in islice(listed, LEGAL_ACTIONS_MAX + 1)]
+        if len(found) > LEGAL_ACTIONS_MAX:
+            raise ValueError(f"more than {LEGAL_ACTIONS_MAX:,} legal actions")
+        return found
 
     return _guarded("legal actions", pairs)
+
+
+def _pair(entry: object, game: Game) -> tuple[str, Json]:
+    """Raises TypeError or ValueError: it is no event of the game with a payload."""
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+        raise TypeError(
+            'a legal action is an event and its payload, ("take", 3) or ("pass", '
+            f"None), not {entry!r}"
+        )
+    event, payload = entry
+    if not isinstance(event, str) or event not in game.events:
+        hint = did_you_mean(event, game.events) or ""
+        raise ValueError(f"{event!r} is no event of the game. {hint}".rstrip())
+    return str.__str__(event), freeze(payload, label=f"the payload of {event}")
 
 
 def _context(snapshot: Snapshot) -> StateContext:

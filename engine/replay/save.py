@@ -23,7 +23,7 @@ def save_session(
     player_id: str | None = None,
     metadata: object = None,
 ) -> Envelope:
-    """The envelope of a session's match.
+    """The envelope of a session's match. It tells all, as `save_log` says.
 
     Raises:
         EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
@@ -47,6 +47,9 @@ def save_log(
     metadata: object = None,
 ) -> Envelope:
     """The envelope of a match from its log, a session's or a host's.
+
+    It holds the seed and every payload, whoever `player_id` is: that only says whose
+    view a reader is shown first. So it is for those who may see everything.
 
     It is played back, for the turns. The profiles are those that the match was given,
     not as the game's `parse` made them, since a replay has them parsed again. Ids that

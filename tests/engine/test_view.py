@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -98,6 +99,29 @@ def test_legal_actions_that_fail_are_a_view_error() -> None:
     game = one_state(legal_actions=lambda ctx, seat: [("go", {1})])
     with pytest.raises(ViewError):
         create_session(game, MATCH).legal_actions("0")
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        (["go"], 'an event and its payload, ("take", 3)'),
+        ([("go",)], "an event and its payload"),
+        ([("go", 1, 2)], "an event and its payload"),
+        ([None], "an event and its payload"),
+        ({"go": 1}, "a list of pairs"),
+        ("go", "a list of pairs"),
+        (None, "a list of pairs"),
+        ([("og", 1)], "'og' is no event of the game"),
+        ([(1, 2)], "1 is no event of the game"),
+        ((("go", n) for n in itertools.count()), "more than 10,000"),
+    ],
+)
+def test_legal_actions_that_are_no_pairs_are_told_apart(listed: Any, told: str) -> None:
+    """A name alone is no pair, though it may have two letters; and there is an end."""
+    game = one_state(legal_actions=lambda ctx, seat: listed)
+    with pytest.raises(ViewError) as caught:
+        create_session(game, MATCH).legal_actions("0")
+    assert told in caught.value.fault.message
 
 
 def hidden_game(**more: Any) -> Any:
