@@ -19,6 +19,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from ..runtime.coordinator_address import etcd_endpoints
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 
@@ -89,9 +90,15 @@ def _door(text: str) -> str:
     return text
 
 
+def _coordinator(text: str) -> str:
+    etcd_endpoints(text)
+    return text
+
+
 Name = Annotated[str, AfterValidator(_name)]
 Address = Annotated[str, AfterValidator(_address)]
 Door = Annotated[str, AfterValidator(_door)]
+CoordinatorAddress = Annotated[str, AfterValidator(_coordinator)]
 
 
 class Section(BaseModel):
@@ -111,6 +118,9 @@ class ClusterConfig(Section):
 
     nodes: tuple[Name, ...] = ()
     """The nodes that the shards are first laid out on. Unset: one node alone."""
+
+    coordinator: CoordinatorAddress | None = None
+    """etcd://HOST:PORT,... of every etcd member. Unset: a file in the folder."""
 
     def digest(self) -> str:
         """A short digest of all of it: equal digests, equal configuration."""

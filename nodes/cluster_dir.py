@@ -3,7 +3,7 @@
     DIR/                    0700
       cluster.toml          the cluster's id and shards; options for its nodes
       secret                0600: 32 random bytes in hex, the proof of membership
-      coordinator.db        membership, ownership, epochs
+      coordinator.db        membership, ownership, epochs; not with etcd
       sockets/              0700: the nodes' doors for commands
       logs/                 what the nodes and their parent write
       run/                  one pid file for each process that runs
@@ -59,6 +59,8 @@ shards = {shards}
 nodes = {nodes}
 """
 
+COORDINATOR_TOML = "coordinator = {address}\n"
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterDir:
@@ -68,6 +70,7 @@ class ClusterDir:
     cluster: str
     shards: int
     nodes: tuple[str, ...] = ()
+    coordinator: str | None = None
 
     @classmethod
     def load(cls, path: Path) -> ClusterDir:
@@ -82,6 +85,7 @@ class ClusterDir:
             table = tomllib.loads(file.read_text("utf-8")).get("cluster", {})
             cluster, shards = table.get("id"), table.get("shards", 256)
             nodes = tuple(table.get("nodes", ()))
+            coordinator = table.get("coordinator")
         except FileNotFoundError:
             raise OperatorError(
                 "no_cluster",
@@ -93,26 +97,32 @@ class ClusterDir:
             raise _invalid(f"{file} cannot be read: {error}") from error
         if not isinstance(cluster, str) or not isinstance(shards, int):
             raise _invalid(f"{file} does not say the cluster's id and shards")
-        return cls(path, cluster, shards, nodes)
+        return cls(path, cluster, shards, nodes, coordinator)
 
     @classmethod
     def open(
-        cls, path: Path, shards: int | None = None, nodes: Sequence[str] = ()
+        cls,
+        path: Path,
+        shards: int | None = None,
+        nodes: Sequence[str] = (),
+        coordinator: str | None = None,
     ) -> ClusterDir:
         """Open the folder, or create a new cluster in it; an identity is kept.
 
         `shards` is for a new cluster, and so are the `nodes` that its shards are laid
-        out on; for an old one they must agree, where given.
+        out on and the `coordinator` (None: a file in the folder); for an old one they
+        must agree, where given.
 
         Raises:
-            OperatorError: shards_differ, nodes_differ, invalid_cluster_dir.
+            OperatorError: shards_differ, nodes_differ, coordinator_differs,
+                invalid_cluster_dir.
         """
         path = path.absolute()
         make_folders(path)
         try:
             if not (path / "cluster.toml").exists():
                 path.chmod(PRIVATE_FOLDER)
-                _create(path, shards or SHARDS, nodes or NODES)
+                _create(path, shards or SHARDS, nodes or NODES, coordinator)
             found = cls.load(path)
             found._make_sockets_folder()
         except OSError as error:
@@ -132,6 +142,15 @@ class ClusterDir:
                 f"not on {', '.join(nodes)}",
                 hint=f"--nodes {len(found.nodes)}, or another cluster with another "
                 "--dir",
+                exit_code=ExitCode.USAGE,
+            )
+        if coordinator is not None and coordinator != found.coordinator:
+            raise OperatorError(
+                "coordinator_differs",
+                f"the cluster in {path} has its coordinator in"
+                f" {found.coordinator or 'its folder'}, not in {coordinator}",
+                hint="if that etcd has other addresses now, write them into"
+                f" {found.config_path}; else start another cluster with another --dir",
                 exit_code=ExitCode.USAGE,
             )
         return found
@@ -240,7 +259,9 @@ def make_folders(path: Path) -> None:
         raise _invalid(f"{path} cannot be made: {error.strerror}") from error
 
 
-def _create(path: Path, shards: int, nodes: Sequence[str]) -> None:
+def _create(
+    path: Path, shards: int, nodes: Sequence[str], coordinator: str | None
+) -> None:
     """Write cluster.toml last: where it is, the cluster is whole.
 
     The coordinator's file is made here and never again: a node that finds none would
@@ -251,11 +272,15 @@ def _create(path: Path, shards: int, nodes: Sequence[str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with open(os.open(secret, flags, PRIVATE_FILE), "w") as file:
             file.write(secrets.token_hex(SECRET_BYTES))
-    CoordinatorFile.open(path / "coordinator.db", busy_s=COORDINATOR_BUSY_S).close()
+    if coordinator is None:
+        file_path = path / "coordinator.db"
+        CoordinatorFile.open(file_path, busy_s=COORDINATOR_BUSY_S).close()
     draft = path / "cluster.toml.new"
     text = CLUSTER_TOML.format(
         id=secrets.token_hex(6), shards=shards, nodes=json.dumps([*nodes])
     )
+    if coordinator is not None:
+        text += COORDINATOR_TOML.format(address=json.dumps(coordinator))
     draft.write_text(text)
     draft.replace(path / "cluster.toml")
 

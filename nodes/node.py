@@ -33,9 +33,9 @@ from .keeper import Keeper
 from .match_records import give_records
 from .nng import NngEndpoint
 from .nng_door import DoorServer
+from .open_coordinator import coordinator_of
 from .outlet import NodeOutlet
 from .router import Router
-from .sqlite import SqliteCoordinator
 from .supervisor import Supervisor
 from .switchboard import Switchboard
 from .telemetry import get_logger
@@ -68,7 +68,7 @@ async def run_node(config: Config) -> None:
     log.info("node_starting", incarnation=identity.incarnation)
     async with AsyncExitStack() as stack:
         coordinator = await stack.enter_async_context(
-            SqliteCoordinator(home.coordinator_path, create=False)
+            coordinator_of(config.cluster.coordinator, home)
         )
         endpoint = await stack.enter_async_context(
             NngEndpoint(

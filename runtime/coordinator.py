@@ -1,8 +1,8 @@
 """The coordinator: the linearizable store of membership, ownership and epochs.
 
 The interface only. Implementations: `hotseat.nodes.sqlite` (one machine),
-`hotseat.runtime.testing.memory_coordinator` (tests, simulator); all pass
-`hotseat.runtime.testing.check_coordinator`.
+`hotseat.nodes.etcd` (many), `hotseat.runtime.testing.memory_coordinator` (tests,
+simulator); all pass `hotseat.runtime.testing.check_coordinator`.
 
 Rules: every write is a compare-and-swap on the key's revision; its value carries
 a fresh nonce; the outcome `unknown` is resolved only by a read that shows a
@@ -19,6 +19,7 @@ from typing import Protocol
 __all__ = [
     "ABSENT",
     "KEY_BYTES_MAX",
+    "TRANSACTION_BYTES_MAX",
     "VALUE_BYTES_MAX",
     "WRITES_MAX",
     "CasConflict",
@@ -42,8 +43,10 @@ WRITES_MAX = 64
 
 KEY_BYTES_MAX = 512
 VALUE_BYTES_MAX = 64 * 1024
-"""A full transaction of such values stays far from what any back-end refuses
-(etcd: 1.5 MiB is the request limit, and records here are a few hundred bytes)."""
+
+TRANSACTION_BYTES_MAX = 1024 * 1024
+"""Keys and values together. etcd refuses requests above 1.5 MiB, and says each key
+three times; records here are a few hundred bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Coordinator(Protocol):
 
         Raises:
             ValueError: No writes, more than `WRITES_MAX`, one key twice, a delete
-                of an absent key, or a key or value above its limit.
+                of an absent key, or a key, a value or all of it above its limit.
         """
 
     def session(self, ttl_s: float) -> AbstractAsyncContextManager[Session]:
@@ -183,3 +186,8 @@ def check_writes(writes: Sequence[Write]) -> None:
                 f"the value of {write.key!r} has {len(write.value)} bytes;"
                 f" the limit is {VALUE_BYTES_MAX}"
             )
+    size = sum(len(w.key.encode()) + len(w.value or b"") for w in writes)
+    if size > TRANSACTION_BYTES_MAX:
+        raise ValueError(
+            f"a transaction holds {TRANSACTION_BYTES_MAX} bytes, not {size}: split it"
+        )

@@ -36,6 +36,13 @@ PYTHON = (sys.executable, "-P", "-m", f"{__package__}.main")
 games are looked for there all the same."""
 
 
+def _check_coordinator(_type: object, address: str | None) -> None:
+    from ...runtime.coordinator_address import etcd_endpoints
+
+    if address is not None:
+        etcd_endpoints(address)
+
+
 def up(
     *,
     nodes: Annotated[
@@ -52,6 +59,15 @@ def up(
         Parameter(
             help="For a new cluster: how many sets of matches; 16 if not said.",
             validator=Number(gte=1, lte=SHARDS_MAX),
+            show_default=False,
+        ),
+    ] = None,
+    coordinator: Annotated[
+        str | None,
+        Parameter(
+            help="For a new cluster: etcd://HOST:PORT[,HOST:PORT...] of an etcd that "
+            "holds who owns what; a file in the folder if not said.",
+            validator=_check_coordinator,
             show_default=False,
         ),
     ] = None,
@@ -74,7 +90,7 @@ def up(
     Runs until Ctrl-C or SIGTERM, then stops every node. With --detach it returns
     once every node is ready, or with exit status 1 and the reason.
     """
-    asked = _Asked(folder(dir), nodes, shards, tuple(game or ()))
+    asked = _Asked(folder(dir), nodes, shards, coordinator, tuple(game or ()))
     if detach:
         return _detach(asked)
     if report_fd is not None:
@@ -91,6 +107,7 @@ class _Asked:
     path: Path
     nodes: int | None
     shards: int | None
+    coordinator: str | None
     games: tuple[str, ...]
 
     def flags(self) -> list[str]:
@@ -100,6 +117,8 @@ class _Asked:
             flags += ["--nodes", str(self.nodes)]
         if self.shards is not None:
             flags += ["--shards", str(self.shards)]
+        if self.coordinator is not None:
+            flags += ["--coordinator", self.coordinator]
         return [*flags, *_game_flags(self.games)]
 
 
@@ -165,7 +184,7 @@ def _run(
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
-    with owned_folder(asked.path, asked.shards, names) as home:
+    with owned_folder(asked.path, asked.shards, names, asked.coordinator) as home:
         config = _config(home, asked.games)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")

@@ -138,6 +138,7 @@ async def check_limits(rig: CoordinatorRig) -> None:
         [Write("/" + "k" * KEY_BYTES_MAX, ABSENT, b"")],
         [Write("", ABSENT, b"")],
         [Write("/gone", ABSENT, None)],
+        [Write(f"/{n}", ABSENT, big[1:]) for n in range(WRITES_MAX)],
     ]
     async with rig.open() as store:
         for writes in refused:

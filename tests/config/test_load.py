@@ -100,7 +100,10 @@ def test_an_unknown_key_like_no_other_is_told_what_there_is(tmp_path: Path) -> N
     (fault,) = faults_of(
         write(tmp_path, '[cluster]\nid = "a"\nx = 1\n'), flags=IDENTITY
     )
-    assert fault.hint == "there are cluster.id, cluster.nodes, cluster.shards"
+    assert (
+        fault.hint
+        == "there are cluster.coordinator, cluster.id, cluster.nodes, cluster.shards"
+    )
 
 
 def test_a_missing_key_says_how_to_set_it() -> None:
