@@ -18,11 +18,12 @@ import msgspec
 from .errors import RngError
 from .limits import SAFE_INT_MAX
 
-__all__ = ["Rng", "RngState", "initial_rng", "rng_from"]
+__all__ = ["RNG_STATE_MAX", "Rng", "RngState", "initial_rng", "rng_from"]
 
 T = TypeVar("T")
 
 _MASK = 0xFFFF_FFFF
+RNG_STATE_MAX = _MASK
 _FNV_OFFSET = 2_166_136_261
 _FNV_PRIME = 16_777_619
 

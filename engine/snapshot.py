@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from .errors import InvalidJsonValueError, SnapshotError
-from .frozen import EMPTY_DICT, EMPTY_LIST, FDict, freeze, thaw
+from .errors import SnapshotError
+from .frozen import EMPTY_DICT, EMPTY_LIST, FDict, enclose, freeze, thaw
 from .jsonvalue import Json
-from .rng import RngState
+from .rng import RNG_STATE_MAX, RngState
 
 __all__ = [
     "EMPTY_DERIVED",
@@ -124,8 +124,9 @@ def snapshot_from_json(value: object) -> Snapshot:
         SnapshotError: it is not a snapshot; the message says where.
     """
     try:
-        return _read(msgspec.convert(value, _Wire))
-    except (msgspec.ValidationError, InvalidJsonValueError) as error:
+        known = enclose(value, label="the snapshot")
+        return _read(msgspec.convert(known, _Wire))
+    except ValueError as error:  # msgspec's and freeze's are all of it
         raise SnapshotError(f"this is not a snapshot: {error}") from error
 
 
@@ -153,6 +154,12 @@ class _Wire(msgspec.Struct):
 
 
 def _read(wire: _Wire) -> Snapshot:
+    """Raises ValueError: a number is none that a match can have."""
+    rng = wire.meta.rng
+    if wire.position.turn < 1 or wire.revision < 0:
+        raise ValueError("turns count from 1, and revisions from 0")
+    if rng.draws < 0 or not 0 <= rng.state <= RNG_STATE_MAX:
+        raise ValueError("the rng stands where no generator can")
     derived = wire.derived
     return Snapshot(
         freeze(wire.G),

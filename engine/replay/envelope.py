@@ -215,7 +215,7 @@ def _actions(value: object, path: str) -> tuple[EnvelopeAction, ...]:
         ats = enclose([wire.at for wire in wires])
         turns = enclose([wire.turn for wire in wires])
         payloads = enclose([wire.payload for wire in wires])
-    except (msgspec.ValidationError, InvalidJsonValueError):
+    except ValueError:  # msgspec's and freeze's are all of it
         names = [""]
     seated = all(names) and all((w.type == "event") == bool(w.playerID) for w in wires)
     if not seated or not "".join(names).isascii():

@@ -72,9 +72,9 @@ def save_log(
     creation = recording.creation
     return create_envelope(
         game_id or machine.game.name,
-        normalize_match_input(machine.game, creation["match"]),
+        normalize_match_input(machine.game, creation.get("match")),
         actions,
-        seed=creation["seed"],
+        seed=creation.get("seed", ""),
         initial_now=records[0].time_ms,
         player_id=player_id,
         metadata=metadata,

@@ -56,6 +56,13 @@ def test_json_of_a_snapshot_is_a_plain_copy() -> None:
         lambda stored: stored["meta"].update(rng=None),
         lambda stored: stored.update(G={"x": float("inf")}),
         lambda stored: stored["position"].update(path=[1]),
+        lambda stored: stored["position"].update(name="\ud800"),
+        lambda stored: stored["position"].update(turn=0),
+        lambda stored: stored["position"].update(turn=10**30),
+        lambda stored: stored["meta"].update(seed="\ud800"),
+        lambda stored: stored["meta"]["rng"].update(draws=-1),
+        lambda stored: stored["meta"]["rng"].update(state=2**32),
+        lambda stored: stored.update(revision=-1),
     ],
 )
 def test_what_is_not_a_snapshot_is_refused(change: Any) -> None:

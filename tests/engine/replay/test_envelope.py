@@ -129,6 +129,10 @@ def test_profiles_are_parsed_once() -> None:
         ("actions", {"actions": None}),
         ("actions[0]", {"actions": [3]}),
         ("actions[0].payload", {"actions": [{**GOOD["actions"][0], "payload": 2**60}]}),
+        (
+            "actions[0].event",
+            {"actions": [{**GOOD["actions"][0], "event": "\ud800"}]},
+        ),
         ("actions[0].at", {"actions": [{**GOOD["actions"][0], "at": "1"}]}),
         ("playerID", {"playerID": "7"}),
         ("metadata", {"metadata": 1}),
