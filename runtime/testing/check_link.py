@@ -280,16 +280,18 @@ async def check_a_closed_endpoint_says_so(make: LinkMaker) -> None:
             elsewhere = b.address
         endpoint = make.endpoint(member("a"), SECRET, OPTIONS)
         async with endpoint:
-            ended = anyio.Event()
+            begun, ended = anyio.Event(), anyio.Event()
 
             async def wait() -> None:
+                begun.set()
                 try:
                     await endpoint.receive()
                 except LinkUnavailable:
                     ended.set()
 
             group.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
+            # Not `wait_all_tasks_blocked`: heartbeats go on, and may always be due.
+            await begun.wait()
         with anyio.fail_after(WAIT_S):
             await ended.wait()
     _expect(LinkUnavailable, lambda: endpoint.connect(elsewhere))
