@@ -34,11 +34,11 @@ from typing import Any
 from .draft_dict import open_dict
 from .draft_list import open_list
 from .drafting import Drafted, Family
-from .errors import DraftError
+from .errors import DraftError, InvalidJsonValueError
 from .frozen import FDict, FList, freeze
 from .jsonvalue import Json
 
-__all__ = ["answer_of", "close", "draft", "require_returned"]
+__all__ = ["answer_of", "close", "draft", "is_changed", "require_returned"]
 
 
 def draft(G: Json) -> Json:
@@ -87,8 +87,17 @@ def require_returned(part: Any, origin: Json, answer: object) -> None:
     """
     if isinstance(answer, Mapping) and answer.get("G") is not None:
         return
-    if freeze(part, label="G") is not origin:
+    if is_changed(part, origin):
         raise DraftError(
             'ctx.draft() was changed but not returned; return {"G": draft}, '
             "or try things out on draft(ctx.G)"
         )
+
+
+def is_changed(part: Any, origin: Json) -> bool:
+    """Whether a draft is another value than its origin, or none of JSON at all."""
+    try:
+        frozen = freeze(part, label="G")
+    except InvalidJsonValueError:
+        return True
+    return frozen is not origin

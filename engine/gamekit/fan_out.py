@@ -16,8 +16,9 @@ from typing import Any, Final
 from ..alternative import Alternative, Decided, Decision
 from ..context import ResolverContext
 from ..definition import enqueue
+from ..draft import is_changed
 from ..errors import DraftError
-from ..frozen import FDict, freeze
+from ..frozen import FDict
 from ..game import Transition
 from .context import MoveContext, Rules, TimeoutContext
 from .outcome import END_TURN, FINISH, FINISHED, GOTO, STAY, Outcome, decided, key_of
@@ -145,7 +146,7 @@ def _with_draft(said: Decided, ctx: ResolverContext, G: FDict) -> Decided:
 
 def _require_unchanged(part: Any, G: FDict) -> None:
     """Raises DraftError: a change would be lost."""
-    if freeze(part, label="G") is not G:
+    if is_changed(part, G):
         raise DraftError(
             "ctx.draft() was changed but not returned; return it as the patch: "
             "stay(draft), end_turn(draft)"

@@ -160,6 +160,18 @@ def test_a_change_that_is_not_returned_is_a_fault() -> None:
     assert 'return {"G": draft}' in fault.message
 
 
+def test_a_change_to_no_json_that_is_not_returned_is_the_same_fault() -> None:
+    """What was forgotten is the draft, whatever stood in it."""
+
+    def resolve(ctx: ResolverContext[Any]) -> object:
+        ctx.draft()["bad"] = {1}
+        return {}
+
+    fault = refused(apply(resolve), "resolver_error").fault
+    assert fault is not None
+    assert fault.exception_type == "DraftError"
+
+
 def test_a_timeout_that_forgets_its_draft_is_a_fault() -> None:
     """A timeout that answers nothing would match, and lose the change."""
 
