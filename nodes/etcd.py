@@ -15,6 +15,7 @@ import math
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 
@@ -52,6 +53,7 @@ from .etcd_wire import (
     read_txn,
     txn_request,
 )
+from .kept_session import kept_session
 from .telemetry import get_logger
 
 __all__ = ["EtcdCoordinator", "EtcdSession"]
@@ -147,21 +149,9 @@ class EtcdCoordinator:
         """
         session = EtcdSession(str(secrets.randbits(LEASE_BITS) + 1))
         await self._grant(session, math.ceil(ttl_s))
-        failure: Exception | None = None
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._renew, session, ttl_s / 3)
-                try:
-                    yield session
-                except Exception as error:
-                    failure = error  # re-raised below as it is, not in a group
-                finally:
-                    tasks.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._end(session)
-        if failure is not None:
-            raise failure
+        renew = partial(self._renew, period_s=ttl_s / 3)
+        async with kept_session(session, renew, self._end):
+            yield session
 
     @asynccontextmanager
     async def watch(

@@ -22,6 +22,7 @@ import sqlite3
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,6 +40,7 @@ from ..runtime.coordinator import (
     check_writes,
 )
 from ..runtime.errors import CoordinatorUnavailable
+from .kept_session import kept_session
 from .sqlite_file import CoordinatorFile
 from .telemetry import get_logger
 
@@ -145,21 +147,9 @@ class SqliteCoordinator:
         ttl_ms = round(ttl_s * 1000)
         now_ms = self._clock.now_ms()
         await self._write(lambda file: file.open_session(session.id, ttl_ms, now_ms))
-        failure: Exception | None = None
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._renew, session, ttl_s / 3)
-                try:
-                    yield session
-                except Exception as error:
-                    failure = error  # re-raised below as it is, not in a group
-                finally:
-                    tasks.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._end(session)
-        if failure is not None:
-            raise failure
+        renew = partial(self._renew, period_s=ttl_s / 3)
+        async with kept_session(session, renew, self._end):
+            yield session
 
     @asynccontextmanager
     async def watch(
