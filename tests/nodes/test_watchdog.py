@@ -17,11 +17,7 @@ from structlog.testing import capture_logs
 from hotseat.nodes.watchdog import LookBack, Watchdog, open_watchdog
 from hotseat.runtime.budget import BudgetExceeded
 
-# A strike may land in a finalizer that happens to run in the midst of the call. The
-# interpreter reports and drops it there, and the call is struck again.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = pytest.mark.usefixtures("strikes_anywhere")
 
 BUDGET_S = 0.05
 
@@ -214,10 +210,10 @@ def test_it_leaves_the_process_as_it_was() -> None:
 def test_a_loop_that_nothing_ends_is_logged_with_its_place() -> None:
     """Somebody must end the process: so it is said which match it is, and where."""
 
-    end = time.monotonic() + 0.5
+    end = time.thread_time() + 0.5
 
     def stubborn(depth: int) -> None:  # more loops than a strike raises exceptions
-        while time.monotonic() < end:
+        while time.thread_time() < end:
             try:
                 if depth:
                     stubborn(depth - 1)

@@ -30,11 +30,7 @@ from ..runtime.looping_game import LOOPS, looping, spin
 from ..runtime.node_stage import EPOCH, NodeStage, create_frame, node_stage
 from ..runtime.sample_games import race
 
-# A strike may land in a finalizer that happens to run in the midst of the call. The
-# interpreter reports and drops it there, and the call is struck again.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = pytest.mark.usefixtures("strikes_anywhere")
 
 BUDGET_S = 0.05
 ANY_NUMBER = SupervisorOptions(match=MatchOptions(resolver_timeouts_max=100))
