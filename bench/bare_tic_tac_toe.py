@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["MOVES", "BareMatch", "new_match", "place"]
 
 MOVES = (4, 0, 8, 2, 6, 7, 1, 3, 5)
-"""Nine moves that fill the board, the last of which decides it."""
+"""Nine moves that fill the board: a draw, known with the last."""
 
 LINES = (
     (0, 1, 2),
@@ -23,6 +23,9 @@ LINES = (
     (2, 5, 8),
     (0, 4, 8),
     (2, 4, 6),
+)
+LINES_THROUGH = tuple(
+    tuple(line for line in LINES if cell in line) for cell in range(9)
 )
 MARKS = ("X", "O")
 
@@ -72,9 +75,8 @@ def place(match: dict[str, Any], player: str, cell: object) -> dict[str, Any] | 
         return "cell_taken"
     board = [*board[:cell], MARKS[index], *board[cell + 1 :]]
     result: dict[str, Any] | None = None
-    if any(
-        board[a] is not None and board[a] == board[b] == board[c] for a, b, c in LINES
-    ):
+    mark = board[cell]
+    if any(board[a] == board[b] == board[c] == mark for a, b, c in LINES_THROUGH[cell]):
         result = {"winner": player}
     elif None not in board:
         result = {"draw": True}

@@ -18,7 +18,7 @@ from hotseat.engine.gamekit import (
     invalid,
     undo,
 )
-from hotseat.engine.games.tic_tac_toe import MARKS, Place, is_over, winning_mark
+from hotseat.engine.games.tic_tac_toe import MARKS, Place, wins
 from hotseat.engine.games.tic_tac_toe import game as on_core
 from hotseat.engine.jsonvalue import Json
 from hotseat.engine.session import create_session
@@ -55,10 +55,11 @@ def place(ctx: MoveContext[Place]) -> Outcome:
     if board[cell] is not None:
         return invalid("cell_taken", {"cell": cell})
     board = [*board[:cell], MARKS[ctx.turn.index], *board[cell + 1 :]]
-    if not is_over(board):
-        return end_turn({"board": board})
-    won = winning_mark(board) is not None
-    return finish({"winner": ctx.player} if won else {"draw": True}, {"board": board})
+    if wins(board, cell):
+        return finish({"winner": ctx.player}, {"board": board})
+    if None not in board:
+        return finish({"draw": True}, {"board": board})
+    return end_turn({"board": board})
 
 
 @g.view.public

@@ -35,6 +35,11 @@ LINES = (
     (2, 4, 6),
 )
 
+LINES_THROUGH = tuple(
+    tuple(line for line in LINES if cell in line) for cell in range(9)
+)
+"""By cell: only these lines can be filled by a mark on it."""
+
 Board = Sequence[str | None]
 
 
@@ -44,13 +49,26 @@ class Place(Struct, frozen=True, forbid_unknown_fields=True):
     cell: Annotated[int, Meta(ge=0, le=8)]
 
 
-def placed(ctx: ResolverContext) -> list[str | None] | Rejected:
-    """The board after the move."""
+def mark_to_move(ctx: ResolverContext | StateContext) -> str:
+    """The mark of the player whose turn it is."""
+    return MARKS[(ctx.position.turn - 1) % 2]
+
+
+def placed(ctx: ResolverContext, cell: int) -> list[str | None] | Rejected:
+    """The board after a mark on the cell."""
     board: Board = ctx.G["board"]
-    cell = ctx.event.payload.cell
     if board[cell] is not None:
         return reject("cell_taken", {"cell": cell})
-    return [*board[:cell], MARKS[ctx.turn.index], *board[cell + 1 :]]
+    return [*board[:cell], mark_to_move(ctx), *board[cell + 1 :]]
+
+
+def wins(board: Board, cell: int) -> bool:
+    """Whether the mark on the cell fills a line."""
+    mark = board[cell]
+    for a, b, c in LINES_THROUGH[cell]:
+        if board[a] == board[b] == board[c] == mark:
+            return True
+    return False
 
 
 def winning_mark(board: Board) -> str | None:
@@ -61,27 +79,24 @@ def winning_mark(board: Board) -> str | None:
     return None
 
 
-def is_over(board: Board) -> bool:
-    """Whether there is nothing left to play."""
-    return winning_mark(board) is not None or None not in board
-
-
 def go_on(ctx: ResolverContext) -> object:
     """A move after which the other player is to move."""
-    board = placed(ctx)
+    cell = ctx.event.payload.cell
+    board = placed(ctx, cell)
     if isinstance(board, Rejected):
         return board
-    return None if is_over(board) else {"G": {"board": board}}
+    return {"G": {"board": board}} if None in board and not wins(board, cell) else None
 
 
 def finish(ctx: ResolverContext) -> object:
     """A move that wins, or fills the board."""
-    board = placed(ctx)
-    if isinstance(board, Rejected) or not is_over(board):
+    cell = ctx.event.payload.cell
+    board = placed(ctx, cell)
+    if isinstance(board, Rejected):
         return None
-    won = winning_mark(board) is not None
-    result = {"winner": ctx.player_id} if won else {"draw": True}
-    return {"G": {"board": board}, "result": result}
+    if wins(board, cell):
+        return {"G": {"board": board}, "result": {"winner": ctx.player_id}}
+    return None if None in board else {"G": {"board": board}, "result": {"draw": True}}
 
 
 def legal_actions(ctx: StateContext, seat: str) -> Iterator[tuple[str, Json]]:
@@ -97,7 +112,7 @@ def public_view(ctx: StateContext) -> Json:
     return {
         "board": ctx.G["board"],
         "marks": dict(zip(players, MARKS, strict=False)),
-        "toMove": None if is_over(ctx.G["board"]) else current_player(ctx),
+        "toMove": None if ctx.position.name == "over" else current_player(ctx),
     }
 
 
@@ -122,7 +137,7 @@ game = define_game(
     states={
         "play": state(
             active_players=active_round_robin,
-            label=lambda ctx: f"{MARKS[ctx.turn.index]} to move",
+            label=lambda ctx: f"{mark_to_move(ctx)} to move",
         ),
         "over": state(active_players=[], label=over_label),
     },
