@@ -34,13 +34,8 @@ class FaultLog:
         self._write(
             "game_failed",
             code=code,
-            game_event=fault.event,
-            label=fault.label,
             seat=seat,
-            error=f"{fault.exception_type}: {fault.message}",
-            where=fault.where,
-            source=fault.source,
-            traceback=fault.traceback,
+            **_told(fault),
         )
 
     def overran(
@@ -64,7 +59,7 @@ class FaultLog:
             code=refusal.code,
             revision=revision,
             reason=refusal.message,
-            traceback=None if fault is None else fault.traceback,
+            **({} if fault is None else _told(fault)),
         )
 
     def stuck_deadline(self, revision: int) -> None:
@@ -84,3 +79,15 @@ class FaultLog:
             self._lines[event] = written + 1
             last = written + 1 == FAULTS_LOGGED_MAX
             self._log.error(event, match=self._match, last_line=last, **fields)
+
+
+def _told(fault: Fault) -> dict[str, str | None]:
+    """What an author needs to find the line that failed."""
+    return {
+        "game_event": fault.event,
+        "label": fault.label,
+        "error": f"{fault.exception_type}: {fault.message}",
+        "where": fault.where,
+        "source": fault.source,
+        "traceback": fault.traceback,
+    }

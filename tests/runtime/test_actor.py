@@ -418,7 +418,11 @@ def test_a_timeout_that_fails_is_not_armed_again() -> None:
         [due] = stage.deadlines.due(TURN_MS)
         stage.tell(FireDeadline(due.revision))
     assert [e["event"] for e in logs] == ["timeout_not_fired"]
-    assert "the timeout fails" in logs[0]["traceback"]
+    told = logs[0]
+    assert "the timeout fails" in told["traceback"]
+    assert "sample_games.py:" in told["where"]
+    assert "the timeout fails" in told["source"]
+    assert told["game_event"] == "__timeout"
     assert stage.deadlines.next_ms() is None
     stage.tell((ALICE, dispatch(2, "m", "0", 1, "move")))
     assert stage.deadlines.next_ms() == TURN_MS
