@@ -17,6 +17,8 @@ from typing import Literal
 
 import msgspec
 
+from .replication import message as replication
+
 __all__ = [
     "PROTOCOL_VERSION",
     "Accepted",
@@ -346,4 +348,12 @@ Request = (
 Response = (
     Created | Seated | Accepted | Refused | Moved | ViewUpdate | LogPage | TableSnapshot
 )
-Frame = Heartbeat | Request | Response | Forwarded | Returned | ClientGone
+Frame = (
+    Heartbeat
+    | Request
+    | Response
+    | Forwarded
+    | Returned
+    | ClientGone
+    | replication.Message
+)

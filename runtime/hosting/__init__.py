@@ -1,0 +1,1 @@
+"""What a node holds of its matches: states, tiers, the actors above them."""

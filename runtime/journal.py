@@ -1,0 +1,159 @@
+"""A node's journal and store: the interface.
+
+What is written is a sequence of operations; a group of them is durable as a whole or
+not at all. What is read are states of matches and their history, by key: each read is
+bounded and synchronous.
+
+Implementations: `hotseat.nodes.sqlite_journal` (a file), `hotseat.runtime.testing.
+memory_journal` (with a disk's faults). Both pass `hotseat.runtime.testing.
+check_journal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from .replication.output import JournalOp
+from .replication.recovered import Recovered
+
+__all__ = [
+    "Buried",
+    "Checkpointed",
+    "Forgotten",
+    "Journal",
+    "MatchLine",
+    "SavedHistory",
+    "SavedState",
+    "StoreOp",
+    "StoreReader",
+]
+
+
+class MatchLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of a shard's manifest: what is known of a match without loading it."""
+
+    match: str
+    shard: int
+    epoch: int
+    """The shard's epoch in which it was created."""
+    creation: str
+    game: str
+    version: str
+    seats: tuple[str, ...]
+    index: int
+    """Of the last record that the state has; its digest is `digest`."""
+    digest: bytes
+    time_ms: int
+    """Of that record."""
+    armed_ms: int | None
+    """When its deadline fires."""
+    ended: bool
+    quarantined: str = ""
+    """The code that it answers with, if it is set apart."""
+    buried: bool = False
+    """Only this line is left: it ended, and a retention rule dropped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """Replace the stored state of a match. `body` is `pack_state(state)`."""
+
+    line: MatchLine
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SavedHistory:
+    """Keep these packed records of a match, the first with number `first`.
+
+    Records that are there already are not stored twice.
+    """
+
+    match: str
+    first: int
+    records: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointed:
+    """The stored states have all that the shard's log says up to (`seq`, `epoch`).
+
+    The log up to there need not be found at a start any more.
+    """
+
+    shard: int
+    seq: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """Drop a match's state and history; its line stays."""
+
+    line: MatchLine
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Drop a match without a trace: it left this replica."""
+
+    match: str
+
+
+StoreOp = JournalOp | SavedState | SavedHistory | Checkpointed | Buried | Forgotten
+
+
+class StoreReader(Protocol):
+    """What may be asked of the store at any time. Reads see all that is durable."""
+
+    def manifest(self, shard: int) -> Iterator[MatchLine]:
+        """The lines of all stored matches of a shard, sorted by match.
+
+        Raises:
+            JournalCorrupt: They cannot be read.
+        """
+
+    def state(self, match: str) -> bytes | None:
+        """The packed state, or None if none is stored.
+
+        Raises:
+            JournalCorrupt: Its checksum is wrong: the match is to be quarantined.
+        """
+
+    def history(self, match: str, first: int, bytes_max: int) -> tuple[bytes, ...]:
+        """Packed records of the match from number `first` on, without a gap.
+
+        At least one, if there is one; then as many as `bytes_max` holds. Only what
+        `SavedHistory` brought: newer records are in the log.
+
+        Raises:
+            JournalCorrupt: A record's checksum is wrong.
+        """
+
+
+class Journal(StoreReader, Protocol):
+    """Use it as an async context manager: entering recovers."""
+
+    @property
+    def recovered(self) -> Recovered:
+        """What was found when it was opened. Cut at the last whole group."""
+
+    async def write(self, ops: Sequence[StoreOp]) -> None:
+        """Make a group durable. Groups are written in the order of the calls, and
+        those that wait while another is written become one with it.
+
+        Raises:
+            JournalFailed: Nothing of the group is there, nor of any later one, until
+                `reopen`. `code` says why: disk_full, disk_refused.
+        """
+
+    async def reopen(self) -> None:
+        """Try again after a failure.
+
+        Raises:
+            JournalFailed: It is still so.
+        """

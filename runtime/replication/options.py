@@ -1,0 +1,58 @@
+"""Options of replication: times in milliseconds, sizes in bytes or entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+__all__ = ["ReplicationOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationOptions:
+    """May differ from node to node; all are positive."""
+
+    heartbeat_ms: int = 100
+    """Between two `Alive` to each peer."""
+    evict_ms: int = 700
+    """A follower that is silent, or makes no progress, so long leaves the in-sync set.
+    Below `steal_ms`: a healthy owner evicts before that follower steals."""
+    steal_ms: int = 1200
+    """Silence of an owner after which an in-sync follower claims its shard."""
+    steal_gone_ms: int = 900
+    """The same, if the owner's registration is gone too."""
+    stagger_ms: int = 50
+    """Per place in the in-sync set, so that followers do not all claim at once."""
+    retransmit_ms: int = 200
+    """Entries without an answer are sent again after so long."""
+    hold_ms: int = 200
+    """A planned change of owner may hold new actions so long."""
+    first_claim_ms: int = 1000
+    """Per place in `want`: who claims a shard that nobody has ever owned."""
+    cas_pause_ms: int = 100
+    """After an unknown outcome; doubled each time, up to ..."""
+    cas_pause_ms_max: int = 2000
+    append_entries_max: int = 512
+    """Entries in one frame, and ..."""
+    append_bytes_max: int = 256 * 1024
+    """... bytes of them; one entry alone may be larger."""
+    window_entries: int = 4096
+    """Unacknowledged entries of one follower; beyond, it is behind its window."""
+    kept_entries: int = 4096
+    """Committed entries kept in memory for learners; who is further behind is sent
+    states."""
+    kept_bytes: int = 4 * 1024 * 1024
+    uncommitted_entries: int = 8192
+    """Entries of a shard that may wait for a commit; then proposals are refused."""
+
+    def validate(self) -> tuple[str, ...]:
+        """Every fault, as one sentence each; empty when all is well."""
+        faults = [
+            f"{field.name} must be positive, not {value}"
+            for field in fields(self)
+            if not (value := getattr(self, field.name)) > 0
+        ]
+        if not 3 * self.heartbeat_ms <= self.evict_ms < self.steal_gone_ms:
+            faults.append("3 heartbeat_ms <= evict_ms < steal_gone_ms must hold")
+        if not self.steal_gone_ms <= self.steal_ms:
+            faults.append("steal_gone_ms must not exceed steal_ms")
+        return tuple(faults)
