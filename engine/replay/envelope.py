@@ -38,7 +38,7 @@ _TIMEOUT: Final = "__timeout"
 _MATCH_KEYS: Final = ("players", "data", "hostPlayerID", "config", "profiles")
 
 
-class EnvelopeAction(msgspec.Struct, frozen=True):
+class EnvelopeAction(msgspec.Struct, frozen=True, gc=False):
     """One thing that was done. Ids and turns are for readers: a replay numbers anew."""
 
     action_id: str
@@ -138,10 +138,25 @@ def read_envelope(text: str | bytes) -> Envelope:
         EnvelopeError: It is not JSON, or no envelope.
     """
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        return parse_envelope(_decode(text))
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise EnvelopeError("", f"a saved replay is JSON text: {error}") from error
-    return parse_envelope(value)
+
+
+def _decode(text: str | bytes) -> object:
+    """The JSON value; `actions` stay text, if it is an object with some."""
+    try:
+        parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return msgspec.json.decode(text)
+    value: dict[str, object] = {
+        name: msgspec.json.decode(part)
+        for name, part in parts.items()
+        if name != "actions"
+    }
+    if "actions" in parts:
+        value["actions"] = parts["actions"]
+    return value
 
 
 def write_envelope(envelope: Envelope) -> str:
@@ -196,39 +211,57 @@ def _match(value: object, path: str) -> FDict:
     return _object(freeze({k: match[k] for k in _MATCH_KEYS if k in match}), path)
 
 
-class _Wire(msgspec.Struct):
+class _Wire(msgspec.Struct, gc=False):
     actionID: str
     at: int | float
     event: str
     playerID: str | None
     turn: int | float
     type: Literal["event", "internal"]
-    payload: Any = None
+    payload: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def _actions(value: object, path: str) -> tuple[EnvelopeAction, ...]:
     """All of them at once, as far as nothing is wrong; else one by one, to name it."""
-    try:
-        wires = msgspec.convert(value, list[_Wire])
-        names = [w.actionID for w in wires] + [w.event for w in wires]
-        names += [w.playerID for w in wires if w.playerID is not None]
-        ats = enclose([wire.at for wire in wires])
-        turns = enclose([wire.turn for wire in wires])
-        payloads = enclose([wire.payload for wire in wires])
-    except ValueError:  # msgspec's and freeze's are all of it
-        names = [""]
-    seated = all(names) and all((w.type == "event") == bool(w.playerID) for w in wires)
-    if not seated or not "".join(names).isascii():
+    if not isinstance(value, msgspec.Raw):
         return _actions_one_by_one(value, path)
+    try:
+        return _actions_at_once(msgspec.json.decode(value, type=list[_Wire]))
+    except ValueError:  # msgspec's, freeze's and our own are all of it
+        return _actions_one_by_one(msgspec.json.decode(value), path)
+
+
+def _actions_at_once(wires: list[_Wire]) -> tuple[EnvelopeAction, ...]:
+    """Few payloads of a game differ: each of them is read once.
+
+    Raises:
+        ValueError: Something is wrong, or must be looked at more closely.
+    """
+    names = [w.actionID for w in wires]
+    names += {w.event for w in wires} | {w.playerID or "-" for w in wires}
+    if not all(names) or not "".join(names).isascii():
+        raise ValueError
+    ats = enclose([wire.at for wire in wires])
+    turns = enclose([wire.turn for wire in wires])
+    texts = [bytes(wire.payload) for wire in wires]
+    payloads = {text: enclose(msgspec.json.decode(text)) for text in set(texts)}
     return tuple(
         EnvelopeAction(
-            wire.actionID, at, wire.event, payload, wire.playerID, turn, _type(wire)
+            wire.actionID,
+            at,
+            wire.event,
+            payloads[text],
+            wire.playerID,
+            turn,
+            _type(wire),
         )
-        for wire, at, payload, turn in zip(wires, ats, payloads, turns, strict=True)
+        for wire, at, text, turn in zip(wires, ats, texts, turns, strict=True)
     )
 
 
 def _type(wire: _Wire) -> Literal["event", "timeout", "internal"]:
+    if (wire.type == "event") != bool(wire.playerID):
+        raise ValueError
     if wire.type == "event":
         return "event"
     return "timeout" if wire.event == _TIMEOUT else "internal"
