@@ -60,7 +60,11 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """Replace the stored state of a match. `body` is `pack_state(state)`."""
+    """Replace the stored state of a match. `body` is `pack_state(state)`.
+
+    Empty when the match has none that could be read: it is set apart, its history is
+    all there is.
+    """
 
     line: MatchLine
     body: bytes
@@ -110,11 +114,18 @@ StoreOp = JournalOp | SavedState | SavedHistory | Checkpointed | Buried | Forgot
 class StoreReader(Protocol):
     """What may be asked of the store at any time. Reads see all that is durable."""
 
-    def manifest(self, shard: int) -> Iterator[MatchLine]:
-        """The lines of all stored matches of a shard, sorted by match.
+    def manifest(self, shard: int, after: str = "") -> Iterator[MatchLine]:
+        """The lines of all stored matches of a shard behind `after`, sorted by match.
 
         Raises:
             JournalCorrupt: They cannot be read.
+        """
+
+    def line(self, match: str) -> MatchLine | None:
+        """The line of one match, buried ones too; None if nothing is stored.
+
+        Raises:
+            JournalCorrupt: It cannot be read.
         """
 
     def state(self, match: str) -> bytes | None:
