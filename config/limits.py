@@ -11,7 +11,8 @@ from ..engine import limits as engine
 from ..runtime import codec, control_plane, coordinator, dedupe, profile_store
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
-from .schema import SHARDS_MAX
+from ..runtime.replication.options import ReplicationOptions
+from .schema import COPIES_MAX, SHARDS_MAX
 
 __all__ = ["LIMITS"]
 
@@ -30,18 +31,21 @@ LIMITS = {
     "keys_per_seat": dedupe.REMEMBERED_KEYS_MAX,
     "sessions_per_seat": dedupe.SESSIONS_PER_SEAT_MAX,
     "shards": SHARDS_MAX,
+    "copies": COPIES_MAX,
     "coordinator_writes": coordinator.WRITES_MAX,
     "coordinator_value_bytes": coordinator.VALUE_BYTES_MAX,
 }
 """The fixed bounds by name, unit last. Those that are options are in `schema`."""
 
 LINK, SUPERVISOR = LinkOptions(), SupervisorOptions()
+REPLICATION = ReplicationOptions()
 
 
 def _must(holds: bool, rule: str) -> None:
     """Not an assert: these rules hold under `python -O`, too."""
     if not holds:
-        raise AssertionError(f"{rule}; the bounds are {LIMITS}, {LINK}, {SUPERVISOR}")
+        options = f"{LINK}, {SUPERVISOR}, {REPLICATION}"
+        raise AssertionError(f"{rule}; the bounds are {LIMITS}, {options}")
 
 
 _must(
@@ -96,6 +100,24 @@ _must(
     "a node is not taken for dead while a match overruns its budgets",
 )
 _must(
-    not LINK.faults() and not SUPERVISOR.validate(),
+    1000 * SUPERVISOR.match.resolver_timeouts_max * SUPERVISOR.resolver_budget_s
+    < REPLICATION.evict_ms,
+    "a follower is not evicted while a match overruns its budgets",
+)
+_must(
+    REPLICATION.steal_ms < 1000 * LINK.silence_s,
+    "a shard is taken over before its owner's link is given up",
+)
+_must(
+    2 * REPLICATION.append_bytes_max <= codec.FRAME_LIMIT_BYTES,
+    "a frame holds the largest batch of entries, and a large entry alone",
+)
+_must(
+    2 * REPLICATION.append_bytes_max < LINK.queue_bytes_max
+    and REPLICATION.kept_bytes <= LINK.queue_bytes_max,
+    "a link can queue what is re-sent to a follower that came back",
+)
+_must(
+    not LINK.faults() and not SUPERVISOR.validate() and not REPLICATION.validate(),
     "the defaults have no faults",
 )

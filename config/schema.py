@@ -16,16 +16,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ..runtime.coordinator_address import etcd_endpoints
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
+from ..runtime.replication.options import ReplicationOptions
 
 __all__ = [
     "ClusterConfig",
     "Config",
+    "Durability",
     "LogConfig",
     "LogFormat",
     "LogLevel",
@@ -39,6 +41,10 @@ Options = TypeVar("Options")
 SHARDS_MAX = 4096
 """Above this the shard table no longer fits one message to a router."""
 
+COPIES_MAX = 7
+"""More copies than that cost every action, and save nothing."""
+
+Durability = Literal["disk", "memory"]
 Loop = Literal["auto", "asyncio", "uvloop", "trio"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "console"]
@@ -122,6 +128,24 @@ class ClusterConfig(Section):
     coordinator: CoordinatorAddress | None = None
     """etcd://HOST:PORT,... of every etcd member. Unset: a file in the folder."""
 
+    copies: Annotated[int, Field(ge=1, le=COPIES_MAX)] = 2
+    """Nodes that hold each match, its owner too. Fewer nodes: as many as there are."""
+
+    min_isr: Annotated[int, Field(ge=1, le=COPIES_MAX)] = 1
+    """Copies in sync without which no action is taken: `degraded`. 1: any."""
+
+    durability: Durability = "disk"
+    """disk: an answer waits until every copy in sync has written. memory: only until
+    it holds it. Cannot be changed."""
+
+    @model_validator(mode="after")
+    def _has_copies_enough(self) -> ClusterConfig:
+        if self.min_isr > self.copies:
+            raise OptionFaults(
+                (f"min_isr ({self.min_isr}) must not exceed copies ({self.copies})",)
+            )
+        return self
+
     def digest(self) -> str:
         """A short digest of all of it: equal digests, equal configuration."""
         return hashlib.blake2b(
@@ -179,3 +203,6 @@ class Config(BaseSettings):
     supervisor: Annotated[SupervisorOptions, _none_of(SupervisorOptions.validate)] = (
         SupervisorOptions()
     )
+    replication: Annotated[
+        ReplicationOptions, _none_of(ReplicationOptions.validate)
+    ] = ReplicationOptions()

@@ -7,6 +7,7 @@
       sockets/              0700: the nodes' doors for commands
       logs/                 what the nodes and their parent write
       run/                  one pid file for each process that runs
+      nodes/<id>/           0700: a node's journal, its copies of matches
 
 A path to a socket is limited to about 100 bytes by the system. Where DIR is too long
 for that, `sockets` is a link to a short folder of its own in the temporary folder.
@@ -28,6 +29,7 @@ from pathlib import Path
 
 from .exit_codes import ExitCode
 from .operator_error import OperatorError
+from .redundancy import DEFAULT, Redundancy
 from .sqlite_file import CoordinatorFile
 
 __all__ = ["SECRET_BYTES", "ClusterDir", "make_folders"]
@@ -57,6 +59,9 @@ CLUSTER_TOML = """\
 id = "{id}"
 shards = {shards}
 nodes = {nodes}
+copies = {copies}
+min_isr = {min_isr}
+durability = {durability}
 """
 
 COORDINATOR_TOML = "coordinator = {address}\n"
@@ -71,6 +76,7 @@ class ClusterDir:
     shards: int
     nodes: tuple[str, ...] = ()
     coordinator: str | None = None
+    redundancy: Redundancy = DEFAULT
 
     @classmethod
     def load(cls, path: Path) -> ClusterDir:
@@ -86,6 +92,11 @@ class ClusterDir:
             cluster, shards = table.get("id"), table.get("shards", 256)
             nodes = tuple(table.get("nodes", ()))
             coordinator = table.get("coordinator")
+            redundancy = Redundancy(
+                table.get("copies", DEFAULT.copies),
+                table.get("min_isr", DEFAULT.min_isr),
+                table.get("durability", DEFAULT.durability),
+            )
         except FileNotFoundError:
             raise OperatorError(
                 "no_cluster",
@@ -97,7 +108,7 @@ class ClusterDir:
             raise _invalid(f"{file} cannot be read: {error}") from error
         if not isinstance(cluster, str) or not isinstance(shards, int):
             raise _invalid(f"{file} does not say the cluster's id and shards")
-        return cls(path, cluster, shards, nodes, coordinator)
+        return cls(path, cluster, shards, nodes, coordinator, redundancy)
 
     @classmethod
     def open(
@@ -106,54 +117,83 @@ class ClusterDir:
         shards: int | None = None,
         nodes: Sequence[str] = (),
         coordinator: str | None = None,
+        redundancy: Redundancy | None = None,
     ) -> ClusterDir:
         """Open the folder, or create a new cluster in it; an identity is kept.
 
         `shards` is for a new cluster, and so are the `nodes` that its shards are laid
-        out on and the `coordinator` (None: a file in the folder); for an old one they
-        must agree, where given.
+        out on, the `coordinator` (None: a file in the folder) and the `redundancy`;
+        for an old one they must agree, where given.
 
         Raises:
             OperatorError: shards_differ, nodes_differ, coordinator_differs,
-                invalid_cluster_dir.
+                redundancy_differs, too_few_copies, invalid_cluster_dir.
         """
         path = path.absolute()
+        asked = redundancy or Redundancy()
         make_folders(path)
         try:
             if not (path / "cluster.toml").exists():
                 path.chmod(PRIVATE_FOLDER)
-                _create(path, shards or SHARDS, nodes or NODES, coordinator)
+                names = nodes or NODES
+                wanted = asked.filled(len(names))
+                _create(path, shards or SHARDS, names, coordinator, wanted)
             found = cls.load(path)
             found._make_sockets_folder()
         except OSError as error:
             raise _invalid(f"{path} cannot be set up: {error}") from error
-        if shards is not None and shards != found.shards:
+        found._agree(shards, nodes, coordinator, asked)
+        return found
+
+    def _agree(
+        self,
+        shards: int | None,
+        nodes: Sequence[str],
+        coordinator: str | None,
+        asked: Redundancy,
+    ) -> None:
+        """
+        Raises:
+            OperatorError: What was asked for is not what is there.
+        """
+        path = self.path
+        if shards is not None and shards != self.shards:
             raise OperatorError(
                 "shards_differ",
-                f"the cluster in {path} has {found.shards} shards, not {shards}: "
+                f"the cluster in {path} has {self.shards} shards, not {shards}: "
                 "their number is fixed when a cluster is created",
                 hint="leave --shards out, or start another cluster with another --dir",
                 exit_code=ExitCode.USAGE,
             )
-        if nodes and found.nodes and set(nodes) != set(found.nodes):
+        if nodes and self.nodes and set(nodes) != set(self.nodes):
             raise OperatorError(
                 "nodes_differ",
-                f"the cluster in {path} is laid out on {', '.join(found.nodes)}, "
+                f"the cluster in {path} is laid out on {', '.join(self.nodes)}, "
                 f"not on {', '.join(nodes)}",
-                hint=f"--nodes {len(found.nodes)}, or another cluster with another "
+                hint=f"--nodes {len(self.nodes)}, or another cluster with another "
                 "--dir",
                 exit_code=ExitCode.USAGE,
             )
-        if coordinator is not None and coordinator != found.coordinator:
+        if coordinator is not None and coordinator != self.coordinator:
             raise OperatorError(
                 "coordinator_differs",
                 f"the cluster in {path} has its coordinator in"
-                f" {found.coordinator or 'its folder'}, not in {coordinator}",
+                f" {self.coordinator or 'its folder'}, not in {coordinator}",
                 hint="if that etcd has other addresses now, write them into"
-                f" {found.config_path}; else start another cluster with another --dir",
+                f" {self.config_path}; else start another cluster with another --dir",
                 exit_code=ExitCode.USAGE,
             )
-        return found
+        for name in Redundancy.__slots__:
+            wanted, there = getattr(asked, name), getattr(self.redundancy, name)
+            if wanted is not None and wanted != there:
+                raise OperatorError(
+                    "redundancy_differs",
+                    f"the cluster in {path} was created with {name} = {there}, not"
+                    f" {wanted}",
+                    hint="leave the flag out, or start another cluster with another"
+                    " --dir",
+                    exit_code=ExitCode.USAGE,
+                )
 
     @property
     def config_path(self) -> Path:
@@ -182,6 +222,25 @@ class ClusterDir:
 
     def pid_path(self, name: str) -> Path:
         return self.path / "run" / f"{name}.pid"
+
+    def node_path(self, name: str) -> Path:
+        """Where a node keeps what must outlive its process."""
+        return self.path / "nodes" / name
+
+    def make_node_folder(self, name: str) -> Path:
+        """Make `node_path` if it is not there, closed to others.
+
+        Raises:
+            OperatorError: invalid_cluster_dir.
+        """
+        path = self.node_path(name)
+        try:
+            for folder in (path.parent, path):
+                folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+                folder.chmod(PRIVATE_FOLDER)
+        except OSError as error:
+            raise _invalid(f"{path} cannot be made: {error.strerror}") from error
+        return path
 
     def node_names(self) -> tuple[str, ...]:
         """The nodes that run, or ran last, in natural order."""
@@ -260,7 +319,11 @@ def make_folders(path: Path) -> None:
 
 
 def _create(
-    path: Path, shards: int, nodes: Sequence[str], coordinator: str | None
+    path: Path,
+    shards: int,
+    nodes: Sequence[str],
+    coordinator: str | None,
+    redundancy: Redundancy,
 ) -> None:
     """Write cluster.toml last: where it is, the cluster is whole.
 
@@ -277,7 +340,12 @@ def _create(
         CoordinatorFile.open(file_path, busy_s=COORDINATOR_BUSY_S).close()
     draft = path / "cluster.toml.new"
     text = CLUSTER_TOML.format(
-        id=secrets.token_hex(6), shards=shards, nodes=json.dumps([*nodes])
+        id=secrets.token_hex(6),
+        shards=shards,
+        nodes=json.dumps([*nodes]),
+        copies=redundancy.copies,
+        min_isr=redundancy.min_isr,
+        durability=json.dumps(redundancy.durability),
     )
     if coordinator is not None:
         text += COORDINATOR_TOML.format(address=json.dumps(coordinator))

@@ -21,6 +21,7 @@ from .cluster_dir import ClusterDir, make_folders
 from .local_child import Child, ChildFailed, ChildOptions, News, NewsKind
 from .operator_error import OperatorError
 from .pid_file import PidFile, PidFileHeld, holder_of
+from .redundancy import Redundancy
 from .telemetry import get_logger
 
 if TYPE_CHECKING:
@@ -186,17 +187,19 @@ def owned_folder(
     shards: int | None = None,
     nodes: Sequence[str] = (),
     coordinator: str | None = None,
+    redundancy: Redundancy | None = None,
 ) -> Iterator[ClusterDir]:
     """Open or create a cluster's folder, as its only parent.
 
     Raises:
         OperatorError: already_running, shards_differ, nodes_differ,
-            coordinator_differs or invalid_cluster_dir.
+            coordinator_differs, redundancy_differs, too_few_copies or
+            invalid_cluster_dir.
     """
     make_folders(path)
     try:
         with PidFile(path / "run" / "up.pid"):
-            folder = ClusterDir.open(path, shards, nodes, coordinator)
+            folder = ClusterDir.open(path, shards, nodes, coordinator, redundancy)
             try:
                 yield folder
             finally:

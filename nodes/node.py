@@ -124,6 +124,9 @@ class Node:
                 cluster=config.cluster.id,
                 shards=config.cluster.shards,
                 nodes=config.cluster.nodes or (name,),
+                copies=config.cluster.copies,
+                min_isr=config.cluster.min_isr,
+                durability=config.cluster.durability,
             ),
             NodeRecord(
                 node=name,

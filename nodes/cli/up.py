@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from ..redundancy import Redundancy
 from .options import Dir, folder
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ NODES_MAX = 64
 """More processes than that on one machine serve nobody."""
 
 SHARDS_MAX = 4096
+COPIES_MAX = 7
 
 DETACHED_READY_TIMEOUT_S = 30.0
 
@@ -71,6 +73,31 @@ def up(
             show_default=False,
         ),
     ] = None,
+    copies: Annotated[
+        int | None,
+        Parameter(
+            help="For a new cluster: nodes that hold each match; 2 if not said.",
+            validator=Number(gte=1, lte=COPIES_MAX),
+            show_default=False,
+        ),
+    ] = None,
+    min_in_sync: Annotated[
+        int | None,
+        Parameter(
+            help="For a new cluster: copies in sync without which no action is taken; "
+            "1 if not said.",
+            validator=Number(gte=1, lte=COPIES_MAX),
+            show_default=False,
+        ),
+    ] = None,
+    durability: Annotated[
+        Literal["disk", "memory"] | None,
+        Parameter(
+            help="For a new cluster: what an answer waits for at every copy in sync; "
+            "disk if not said.",
+            show_default=False,
+        ),
+    ] = None,
     game: Annotated[
         list[str] | None,
         Parameter(
@@ -90,7 +117,14 @@ def up(
     Runs until Ctrl-C or SIGTERM, then stops every node. With --detach it returns
     once every node is ready, or with exit status 1 and the reason.
     """
-    asked = _Asked(folder(dir), nodes, shards, coordinator, tuple(game or ()))
+    asked = _Asked(
+        folder(dir),
+        nodes,
+        shards,
+        coordinator,
+        Redundancy(copies, min_in_sync, durability),
+        tuple(game or ()),
+    )
     if detach:
         return _detach(asked)
     if report_fd is not None:
@@ -108,6 +142,7 @@ class _Asked:
     nodes: int | None
     shards: int | None
     coordinator: str | None
+    redundancy: Redundancy
     games: tuple[str, ...]
 
     def flags(self) -> list[str]:
@@ -119,6 +154,12 @@ class _Asked:
             flags += ["--shards", str(self.shards)]
         if self.coordinator is not None:
             flags += ["--coordinator", self.coordinator]
+        if self.redundancy.copies is not None:
+            flags += ["--copies", str(self.redundancy.copies)]
+        if self.redundancy.min_isr is not None:
+            flags += ["--min-in-sync", str(self.redundancy.min_isr)]
+        if self.redundancy.durability is not None:
+            flags += ["--durability", self.redundancy.durability]
         return [*flags, *_game_flags(self.games)]
 
 
@@ -184,13 +225,16 @@ def _run(
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
-    with owned_folder(asked.path, asked.shards, names, asked.coordinator) as home:
+    with owned_folder(
+        asked.path, asked.shards, names, asked.coordinator, asked.redundancy
+    ) as home:
         config = _config(home, asked.games)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")
         plan = _plan(home, asked.games, config.node.stop_grace_s, timeout_s)
         place, logs = _shown(asked.path), _shown(asked.path / "logs")
-        size = f"{len(plan.nodes)} nodes, {home.shards} shards"
+        copies = home.redundancy.copies
+        size = f"{len(plan.nodes)} nodes, {home.shards} shards, copies: {copies}"
         say(f"hotseat: cluster {home.cluster} in {place}: {size}, logs in {logs}")
 
         def ready() -> None:

@@ -102,7 +102,8 @@ def test_an_unknown_key_like_no_other_is_told_what_there_is(tmp_path: Path) -> N
     )
     assert (
         fault.hint
-        == "there are cluster.coordinator, cluster.id, cluster.nodes, cluster.shards"
+        == "there are cluster.coordinator, cluster.copies, cluster.durability,"
+        " cluster.id, cluster.min_isr, cluster.nodes, cluster.shards"
     )
 
 

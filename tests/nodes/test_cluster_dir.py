@@ -10,6 +10,7 @@ import pytest
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.operator_error import OperatorError
+from hotseat.nodes.redundancy import Redundancy
 
 
 def mode(path: Path) -> int:
@@ -49,6 +50,36 @@ def test_another_number_of_shards_is_refused(tmp_path: Path) -> None:
         ClusterDir.open(tmp_path, 32)
     assert caught.value.code == "shards_differ"
     assert "16 shards, not 32" in caught.value.message
+
+
+def test_copies_are_written_down_and_kept(tmp_path: Path) -> None:
+    """What was asked for at the start is so for good, and another wish is refused."""
+    ClusterDir.open(tmp_path, redundancy=Redundancy(3, 2, "memory"))
+    assert ClusterDir.load(tmp_path).redundancy == Redundancy(3, 2, "memory")
+    with pytest.raises(OperatorError) as caught:
+        ClusterDir.open(tmp_path, redundancy=Redundancy(durability="disk"))
+    assert caught.value.code == "redundancy_differs"
+    assert "durability = memory, not disk" in caught.value.message
+
+
+def test_a_new_cluster_has_as_many_copies_as_its_nodes_can_hold(tmp_path: Path) -> None:
+    """Two if there are two nodes; more in sync than there can be are refused."""
+    two = ClusterDir.open(tmp_path / "two", nodes=["n1", "n2"])
+    one = ClusterDir.open(tmp_path / "one", nodes=["n1"])
+    assert two.redundancy == Redundancy(2, 1, "disk")
+    assert one.redundancy == Redundancy(1, 1, "disk")
+    with pytest.raises(OperatorError) as caught:
+        ClusterDir.open(tmp_path / "x", nodes=["n1", "n2"], redundancy=Redundancy(3, 3))
+    assert caught.value.code == "too_few_copies"
+    assert not (tmp_path / "x" / "cluster.toml").exists()
+
+
+def test_a_nodes_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    """Journals hold every player's secrets."""
+    home = ClusterDir.open(tmp_path / "c")
+    path = home.make_node_folder("n1")
+    assert path == home.path / "nodes" / "n1"
+    assert mode(path) == mode(path.parent) == 0o700
 
 
 def test_no_cluster_says_how_to_start_one(tmp_path: Path) -> None:
