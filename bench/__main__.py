@@ -49,6 +49,8 @@ MEASUREMENTS: Mapping[str, Callable[[], list[Row]]] = {
         replay.replay_materialize,
         replay.replay_open,
         replay.replay_jump,
+        replay.replay_envelope_open,
+        replay.replay_envelope_jump,
         link_echo.link_echo,
         cluster.cluster_actions_per_s,
         cluster.cluster_latency,

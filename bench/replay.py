@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from hotseat.engine.inspector.inspector import Inspector
 from hotseat.engine.machine import compile_game
+from hotseat.engine.replay.envelope import read_envelope, write_envelope
 from hotseat.engine.replay.log_file import read_log_file, write_log_file
+from hotseat.engine.replay.save import save_session
 from hotseat.engine.replay.timeline import Timeline, materialize, open_timeline
 from hotseat.engine.session import Session, create_session
 from hotseat.engine.step import Batch
@@ -17,7 +19,13 @@ from hotseat.engine.step import Batch
 from .board import SIDE_LOG, board
 from .row import Row, pairs
 
-__all__ = ["replay_jump", "replay_materialize", "replay_open"]
+__all__ = [
+    "replay_envelope_jump",
+    "replay_envelope_open",
+    "replay_jump",
+    "replay_materialize",
+    "replay_open",
+]
 
 MATCH = {"players": ["0", "1"]}
 SHORT, LONG = 1_000, 10_000
@@ -76,9 +84,47 @@ def replay_jump() -> list[Row]:
     return [_beside_materialize("replay_jump", data, jumps)]
 
 
+def replay_envelope_open() -> list[Row]:
+    """The same from an envelope, JSON text: its first frame."""
+    text = _saved()
+
+    def look() -> None:
+        Inspector(open_timeline(GAME, read_envelope(text))).frame(0)
+
+    return [_beside_envelope("replay_envelope_open", text, lambda: _cpu_ms(look))]
+
+
+def replay_envelope_jump() -> list[Row]:
+    """Jump to any frame of an envelope that was just opened."""
+    text = _saved()
+    rng = random.Random("jump")
+
+    def jumps() -> float:
+        spent = 0.0
+        for _ in range(JUMPS):
+            timeline = open_timeline(GAME, read_envelope(text))
+            wanted = rng.randint(0, LONG)
+            spent += _cpu_ms(lambda: timeline.frame(wanted))  # noqa: B023
+        return spent / JUMPS
+
+    return [_beside_envelope("replay_envelope_jump", text, jumps)]
+
+
+def _beside_envelope(name: str, text: str, measure: Callable[[], float]) -> Row:
+    def floor() -> None:
+        materialize(GAME, read_envelope(text))
+
+    return _beside(name, measure, floor)
+
+
 def _beside_materialize(name: str, data: bytes, measure: Callable[[], float]) -> Row:
     def floor() -> None:
         materialize(GAME, read_log_file(data).recording())
+
+    return _beside(name, measure, floor)
+
+
+def _beside(name: str, measure: Callable[[], float], floor: Callable[[], None]) -> Row:
 
     return pairs(
         name,
@@ -102,6 +148,10 @@ def _played(actions: int) -> Session:
 
 def _exported() -> bytes:
     return write_log_file(_played(LONG).log, compile_game(GAME))
+
+
+def _saved() -> str:
+    return write_envelope(save_session(_played(LONG)))
 
 
 def _opened(data: bytes) -> Timeline:

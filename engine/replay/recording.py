@@ -9,22 +9,43 @@ comes before, and are believed until `verify` has played it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Final
+from functools import cached_property, partial
+from typing import Final, TypeAlias
+
+import msgspec
 
 from ..digest import NO_DIGEST
-from ..errors import ReplayError
+from ..errors import ReplayError, SnapshotError
 from ..frozen import EMPTY_DICT, FDict, enclose
 from ..jsonvalue import Json
+from ..limits import FULL_DIGEST_EVERY
 from ..record import Record, RecordKind
-from ..snapshot import Snapshot
+from ..snapshot import Snapshot, snapshot_from_json, snapshot_to_json
 from .envelope import Envelope, EnvelopeAction
 from .lazy_sequence import LazySequence
 
-__all__ = ["ACTION_IDS_KEY", "Recording", "recording_of"]
+__all__ = [
+    "ACTION_IDS_KEY",
+    "ENVELOPE_MARK_EVERY",
+    "MARKS_KEY",
+    "EnvelopeMark",
+    "Recording",
+    "mark_of",
+    "recording_of",
+]
 
 ACTION_IDS_KEY: Final = "hotseat.actionIDs"
 """In an envelope's metadata: "recorded" if its ids are not numbered from `m_1`."""
+
+MARKS_KEY: Final = "hotseat.marks"
+"""In an envelope's metadata: a list of `EnvelopeMark`."""
+
+ENVELOPE_MARK_EVERY: Final = FULL_DIGEST_EVERY
+"""Actions between two marks of an envelope."""
+
+EnvelopeMark: TypeAlias = tuple[int, int, str]
+"""How many actions came before, the revision they led to, the snapshot as JSON text:
+text, so that whoever opens the envelope need not look into those not needed."""
 
 _UNKNOWN_REVISION: Final = -1
 
@@ -34,7 +55,7 @@ class Recording:
 
     `records` may be read lazily. `revisions` holds what each record led to; None when
     that is not known. `marks` gives snapshots by the index of the record that left
-    them.
+    them; `mark_revisions` what those led to, for whoever does not know the others.
     """
 
     def __init__(
@@ -43,12 +64,14 @@ class Recording:
         *,
         revisions: Sequence[int] | None,
         marks: Mapping[int, Callable[[], Snapshot]] | None = None,
+        mark_revisions: Mapping[int, int] | None = None,
         ids: Sequence[str | None] | None = None,
         seat: str | None = None,
     ) -> None:
         self.records = records
         self.revisions = revisions
         self.marks = marks or {}
+        self.mark_revisions = mark_revisions or {}
         self.seat = seat
         self._ids = ids
 
@@ -99,6 +122,12 @@ def recording_of(source: Envelope | Sequence[Record]) -> Recording:
     return Recording(source, revisions=revisions)
 
 
+def mark_of(actions: int, snapshot: Snapshot) -> EnvelopeMark:
+    """Mark the state that so many actions led to."""
+    text = msgspec.json.encode(snapshot_to_json(snapshot)).decode()
+    return (actions, snapshot.revision, text)
+
+
 def _from_envelope(envelope: Envelope) -> Recording:
     """Ids are numbered anew, as the reference does; the recorded ones are for seeking.
 
@@ -114,12 +143,40 @@ def _from_envelope(envelope: Envelope) -> Recording:
         action = actions[index - 1]
         return _made(index, action.action_id if kept else f"m_{index}", action)
 
+    marks = _marks(metadata, len(actions))
     return Recording(
         LazySequence(len(actions) + 1, record),
         revisions=None,
+        marks={place: partial(_snapshot, text) for place, _, text in marks},
+        mark_revisions={place: revision for place, revision, _ in marks},
         ids=[None, *(action.action_id for action in actions)],
         seat=envelope.player_id,
     )
+
+
+def _marks(metadata: FDict, actions: int) -> list[EnvelopeMark]:
+    """The marks, which rise.
+
+    Raises:
+        ReplayError: They are none.
+    """
+    try:
+        marks = msgspec.convert(metadata.get(MARKS_KEY, []), list[EnvelopeMark])
+    except msgspec.ValidationError as error:
+        raise ReplayError(0, f"metadata.{MARKS_KEY} is malformed: {error}") from error
+    before = (0, 0)
+    for place, revision, _ in marks:
+        if not (before[0] < place <= actions and before[1] <= revision):
+            raise ReplayError(0, f"metadata.{MARKS_KEY} does not rise at {place}")
+        before = (place, revision)
+    return marks
+
+
+def _snapshot(text: str) -> Snapshot:
+    try:
+        return snapshot_from_json(msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SnapshotError(f"this is not a snapshot: {error}") from error
 
 
 def _creation(envelope: Envelope) -> Record:

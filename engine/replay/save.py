@@ -11,7 +11,15 @@ from ..playback import Place, play_record, start_record
 from ..record import Record, RecordKind
 from ..session import Session
 from .envelope import Envelope, EnvelopeAction, create_envelope
-from .recording import ACTION_IDS_KEY, Recording, recording_of
+from .recording import (
+    ACTION_IDS_KEY,
+    ENVELOPE_MARK_EVERY,
+    MARKS_KEY,
+    EnvelopeMark,
+    Recording,
+    mark_of,
+    recording_of,
+)
 
 __all__ = ["save_log", "save_session"]
 
@@ -58,17 +66,24 @@ def save_log(
     An envelope knows no takebacks: it holds the line that stands in the end, and not
     what was taken back, which the log keeps.
 
+    A long match is given snapshots in the metadata, one for every
+    `ENVELOPE_MARK_EVERY` actions, from which a reader plays on; they are left out if
+    there was a takeback.
+
     Raises:
         EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
         ReplayError: The log cannot be played back.
     """
     machine = game if isinstance(game, Machine) else compile_game(game)
     recording = recording_of(records)
-    actions = _actions(machine, recording)
+    actions, marks = _actions(machine, recording)
+    noted: dict[str, object] = {}
     if any(action.action_id != f"m_{n}" for n, action in enumerate(actions, start=1)):
-        noted = metadata if isinstance(metadata, dict) else {}
-        if metadata is None or isinstance(metadata, dict):
-            metadata = {**noted, ACTION_IDS_KEY: "recorded"}
+        noted[ACTION_IDS_KEY] = "recorded"
+    if marks:
+        noted[MARKS_KEY] = [list(mark) for mark in marks]
+    if noted and (metadata is None or isinstance(metadata, dict)):
+        metadata = {**(metadata or {}), **noted}
     creation = recording.creation
     return create_envelope(
         game_id or machine.game.name,
@@ -81,7 +96,11 @@ def save_log(
     )
 
 
-def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
+def _actions(
+    machine: Machine, recording: Recording
+) -> tuple[list[EnvelopeAction], list[EnvelopeMark]]:
+    marks: list[EnvelopeMark] = []
+    straight = True  # no takeback so far: then revisions are those of the log
     place = Place(start_record(machine, recording.records[0], named=False))
     actions: list[EnvelopeAction] = []
     found: list[int] = []  # the revision before each
@@ -91,6 +110,7 @@ def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
         if batch is None:
             continue
         if record.kind is RecordKind.TAKEBACK:
+            straight = False
             while record.input["phase"] == "done" and found:
                 if found[-1] < record.input["to"]:
                     break
@@ -110,4 +130,6 @@ def _actions(machine: Machine, recording: Recording) -> list[EnvelopeAction]:
                 "timeout" if made.type == "timeout" else "event",
             )
         )
-    return actions
+        if straight and len(actions) % ENVELOPE_MARK_EVERY == 0:
+            marks.append(mark_of(len(actions), place.snapshot))
+    return actions, marks if straight else []

@@ -62,8 +62,13 @@ class Timeline:
         self._first = Frame(start, None, recording.records[0])
         self._marks: dict[int, Place] = {0: Place(start)}
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
-        # Without revisions the marks are made in order: what they led to, by place.
+        # What the marks led to, sorted by their number: those that came with the
+        # recording, and those that were played. Only used without revisions.
+        self._numbers = [0]
         self._reached = [start.revision]
+        for place, revision in sorted(recording.mark_revisions.items()):
+            if place in recording.marks and not place % MARK_EVERY:
+                self._note(place // MARK_EVERY, revision)
 
     @property
     def game(self) -> Game:
@@ -89,13 +94,25 @@ class Timeline:
         """
         if self.recording.revisions is not None:
             return min(revision, self.head)
-        while self._reached[-1] < revision and len(self._reached) <= self._marks_max:
-            stretch = self._stretch(len(self._reached) - 1)
-            if stretch.fault is not None:
-                if stretch.frames and stretch.frames[-1].revision >= revision:
-                    return revision
-                raise stretch.fault
-        return min(revision, self._reached[-1])
+        while (at := bisect_left(self._reached, revision)) == len(self._reached):
+            if self._numbers[-1] == self._marks_max:
+                return self._reached[-1]
+            if self._passed_by(at - 1, revision):
+                return revision
+        while at and self._numbers[at - 1] + 1 < self._numbers[at]:
+            if self._passed_by(at - 1, revision):
+                return revision
+            at = bisect_left(self._reached, revision)
+        return revision
+
+    def _passed_by(self, at: int, revision: int) -> bool:
+        """Play the stretch after a known mark: whether a fault comes behind it."""
+        stretch = self._stretch(self._numbers[at])
+        if stretch.fault is None:
+            return False
+        if stretch.frames and stretch.frames[-1].revision >= revision:
+            return True
+        raise stretch.fault
 
     def frame(self, revision: int) -> Frame:
         """The match at a revision.
@@ -237,7 +254,7 @@ class Timeline:
         revisions = self.recording.revisions
         if revisions is not None:
             return (bisect_left(revisions, revision) - 1) // MARK_EVERY
-        return bisect_left(self._reached, revision) - 1
+        return self._numbers[bisect_left(self._reached, revision) - 1]
 
     def _stretch(self, number: int) -> _Stretch:
         found = self._stretches.get(number)
@@ -286,8 +303,13 @@ class Timeline:
 
     def _keep(self, number: int, place: Place) -> None:
         self._marks[number] = place
-        if number == len(self._reached):
-            self._reached.append(place.snapshot.revision)
+        self._note(number, place.snapshot.revision)
+
+    def _note(self, number: int, revision: int) -> None:
+        at = bisect_left(self._numbers, number)
+        if at == len(self._numbers) or self._numbers[at] != number:
+            self._numbers.insert(at, number)
+            self._reached.insert(at, revision)
 
     def _given(self, place: int) -> Snapshot:
         """A snapshot that came with the recording."""
@@ -297,7 +319,8 @@ class Timeline:
             why = f"the snapshot after record {place} does not fit: {error}"
             raise ReplayError(place, why) from error
         known = self.recording.revisions
-        if known is not None and snapshot.revision != known[place]:
+        said = self.recording.mark_revisions if known is None else known
+        if snapshot.revision != said[place]:
             raise ReplayError(place, f"the snapshot after record {place} is another's")
         return snapshot
 
@@ -309,6 +332,8 @@ class Timeline:
         """
         if place % MARK_EVERY or place not in self.recording.marks:
             return False
+        if self.recording.revisions is None:
+            return True  # an envelope knows no takebacks
         rule = self.machine.game.undo
         records = self.recording.records
         wanted = 0 if rule is None else rule.back

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hotseat.engine import (
     compile_game,
     create_session,
 )
+from hotseat.engine.frozen import freeze, thaw
 from hotseat.engine.limits import FULL_DIGEST_EVERY
 from hotseat.engine.playback import verify_records
 from hotseat.engine.replay import (
@@ -30,6 +32,7 @@ from hotseat.engine.replay import (
     write_envelope,
     write_log_file,
 )
+from hotseat.engine.replay.recording import ENVELOPE_MARK_EVERY, MARKS_KEY
 from hotseat.engine.replay.timeline import MARK_EVERY
 from hotseat.engine.snapshot import Snapshot
 
@@ -128,6 +131,55 @@ def test_a_first_jump_into_a_file_plays_from_the_snapshot_in_it() -> None:
     timeline, machine = counting(FROM_FILE)
     timeline.frame(LONG.revision)
     assert 0 < machine.played <= FULL_DIGEST_EVERY
+
+
+def test_a_first_jump_into_an_envelope_plays_from_the_snapshot_in_it() -> None:
+    """A long match that was saved here opens at once in the middle, and at its end."""
+    for revision in (LONG.revision, LONG.revision // 2):
+        timeline, machine = counting(FROM_TEXT)
+        assert timeline.frame(revision).snapshot == EVERY[revision]
+        assert 0 < machine.played <= ENVELOPE_MARK_EVERY
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "no list",
+        [[256, 300]],
+        [[256, "many", "{}"]],
+        [[0, 0, "{}"]],
+        [[512, 700, "{}"], [256, 300, "{}"]],
+        [[256, 300, "{}"], [512, 299, "{}"]],
+        [[700_000, 900_000, "{}"]],
+    ],
+)
+def test_marks_that_are_none_are_refused_when_it_is_opened(marks: object) -> None:
+    """Nothing is looked up by marks that are malformed or do not rise."""
+    metadata = thaw(FROM_TEXT.metadata) | {MARKS_KEY: marks}
+    wrong = msgspec.structs.replace(FROM_TEXT, metadata=freeze(metadata))
+    with pytest.raises(ReplayError, match=r"hotseat\.marks"):
+        open_timeline(everything(), wrong)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '"a"', "[" * 100_000])
+def test_a_mark_that_holds_no_snapshot_is_named(text: str) -> None:
+    """What comes before it can be looked at; the frame behind it is refused."""
+    metadata = thaw(FROM_TEXT.metadata) | {MARKS_KEY: [[256, 400, text]]}
+    wrong = msgspec.structs.replace(FROM_TEXT, metadata=freeze(metadata))
+    timeline = open_timeline(everything(), wrong)
+    assert timeline.frame(1).snapshot == EVERY[1]
+    with pytest.raises(ReplayError, match="record 256"):
+        timeline.frame(LONG.revision)
+
+
+def test_an_envelope_without_marks_shows_the_same() -> None:
+    """Other implementations write none: it is played up to where somebody looks."""
+    metadata = {k: v for k, v in thaw(FROM_TEXT.metadata).items() if k != MARKS_KEY}
+    plain = msgspec.structs.replace(FROM_TEXT, metadata=freeze(metadata))
+    timeline, machine = counting(plain)
+    assert timeline.frame(90).snapshot == EVERY[90]
+    assert machine.played <= 90 + MARK_EVERY
+    assert timeline.head == LONG.revision
 
 
 def test_neighbours_cost_nothing() -> None:
