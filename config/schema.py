@@ -31,6 +31,7 @@ __all__ = [
     "LogConfig",
     "LogFormat",
     "LogLevel",
+    "MetricsConfig",
     "Loop",
     "NodeConfig",
     "OptionFaults",
@@ -96,6 +97,12 @@ def _door(text: str) -> str:
     return text
 
 
+def _host_port(text: str) -> str:
+    if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]]+):[0-9]{1,5}", text):
+        raise ValueError("HOST:PORT, as 127.0.0.1:9100 or [::1]:9100")
+    return text
+
+
 def _coordinator(text: str) -> str:
     etcd_endpoints(text)
     return text
@@ -104,6 +111,7 @@ def _coordinator(text: str) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 Address = Annotated[str, AfterValidator(_address)]
 Door = Annotated[str, AfterValidator(_door)]
+HostPort = Annotated[str, AfterValidator(_host_port)]
 CoordinatorAddress = Annotated[str, AfterValidator(_coordinator)]
 
 
@@ -165,6 +173,9 @@ class NodeConfig(Section):
     listen: Address = "tcp://127.0.0.1:0"
     """The inbox for links. Port 0 takes a free one."""
 
+    advertise: Address | None = None
+    """The inbox as others reach it, where that is not `listen`: behind a proxy."""
+
     door: Door | None = None
     """The door for commands. Unset: a socket in the cluster's folder."""
 
@@ -191,6 +202,14 @@ class LogConfig(Section):
     """Append to this file. Unset: stderr."""
 
 
+class MetricsConfig(Section):
+    """What a node tells a monitoring system over HTTP."""
+
+    listen: HostPort | None = None
+    """HOST:PORT of /metrics, /healthz and /readyz; port 0 takes a free one. Unset: off.
+    Whoever reaches it may read it: keep it to loopback or a network of your own."""
+
+
 class Config(BaseSettings):
     """Everything a node is told. Read by `load_config`, never built by hand."""
 
@@ -199,6 +218,7 @@ class Config(BaseSettings):
     cluster: ClusterConfig
     node: NodeConfig
     log: LogConfig = LogConfig()
+    metrics: MetricsConfig = MetricsConfig()
     link: Annotated[LinkOptions, _none_of(LinkOptions.faults)] = LinkOptions()
     supervisor: Annotated[SupervisorOptions, _none_of(SupervisorOptions.validate)] = (
         SupervisorOptions()

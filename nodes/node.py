@@ -72,7 +72,11 @@ async def run_node(config: Config) -> None:
         )
         endpoint = await stack.enter_async_context(
             NngEndpoint(
-                identity, config.node.listen, Credential(home.secret()), config.link
+                identity,
+                config.node.listen,
+                Credential(home.secret()),
+                config.link,
+                advertise=config.node.advertise,
             )
         )
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))

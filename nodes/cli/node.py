@@ -32,7 +32,13 @@ def node(
     listen: Annotated[
         str | None, Parameter(help="The inbox's address, as tcp://127.0.0.1:7001.")
     ] = None,
+    advertise: Annotated[
+        str | None, Parameter(help="The inbox as others reach it, behind a proxy.")
+    ] = None,
     door: Annotated[str | None, Parameter(help="The command door's address.")] = None,
+    metrics: Annotated[
+        str | None, Parameter(help="HOST:PORT of /metrics, /healthz and /readyz.")
+    ] = None,
     game: Annotated[
         list[str] | None,
         Parameter(help="Host this game, too. May be repeated.", negative=()),
@@ -67,7 +73,9 @@ def node(
             "--node": ("node.id", node),
             "--loop": ("node.loop", loop),
             "--listen": ("node.listen", listen),
+            "--advertise": ("node.advertise", advertise),
             "--door": ("node.door", door),
+            "--metrics": ("metrics.listen", metrics),
             "--game": ("node.games", tuple(game) if game else None),
             "--log-level": ("log.level", log_level),
             "--log-format": ("log.format", log_format),
