@@ -36,13 +36,14 @@ class MatchTimer:
         self._on_tick = on_tick
         self._deadlines = Deadlines()
         self._wake_at_ms: int | None = None
-        self._wake = anyio.Event()
+        self._wake: anyio.Event | None = None
 
     def arm(self, match: str, revision: int, at_ms: int) -> None:
         """Set the match's deadline, in place of any other."""
         self._deadlines.arm(match, revision, at_ms)
         if self._wake_at_ms is not None and at_ms < self._wake_at_ms:
             self._wake_at_ms = None
+            assert self._wake is not None
             self._wake.set()
 
     def disarm(self, match: str) -> None:
@@ -53,15 +54,23 @@ class MatchTimer:
         """What is armed, and what came due so far."""
         return self._deadlines.statistics()
 
+    def tick(self, now_ms: int) -> None:
+        """Fire what has come by `now_ms`."""
+        self._on_tick(now_ms)
+        for due in self._deadlines.due(now_ms):
+            if not self._fire(due):
+                self._deadlines.arm(due.match, due.revision, now_ms + _RETRY_MS)
+
+    def next_due_ms(self) -> int | None:
+        """When the earliest deadline comes; None: there is none."""
+        return self._deadlines.next_ms()
+
     async def run(self) -> None:
         """Fire deadlines as they come, for ever."""
         while True:
             now_ms = self._clock.now_ms()
-            self._on_tick(now_ms)
-            for due in self._deadlines.due(now_ms):
-                if not self._fire(due):
-                    self._deadlines.arm(due.match, due.revision, now_ms + _RETRY_MS)
-            next_ms = self._deadlines.next_ms()
+            self.tick(now_ms)
+            next_ms = self.next_due_ms()
             wake_at_ms = now_ms + TICK_MS
             if next_ms is not None:
                 wake_at_ms = min(wake_at_ms, next_ms)

@@ -50,6 +50,7 @@ from ..runtime.translate import refused
 from .ended_matches import EndedMatches, Tombstone
 from .match_creation import Creation, read_creation, start_match
 from .match_timer import MatchTimer
+from .turns import Turns
 
 __all__ = ["Outlet", "Route", "Supervisor", "SupervisorStatistics"]
 
@@ -83,7 +84,11 @@ class SupervisorStatistics:
 
 
 class Supervisor:
-    """Hosts matches. Use it as an async context manager: it owns the actors' tasks.
+    """Hosts matches.
+
+    Use it as an async context manager: it owns the actors' tasks, and its own timer.
+    Or, without an async library: `handle_batch` works the actors before it returns,
+    `tick(now_ms)` does what is due, `next_due_ms()` says when, `close()` ends it.
 
     Invariant: at most `matches_max` matches are in memory.
     """
@@ -107,6 +112,8 @@ class Supervisor:
         self._random_bytes = random_bytes
         self._shards = shards
         self._timer = MatchTimer(self._clock, self._fire, self._sweep)
+        self._turns = Turns(self._failed, self._after_work, lambda: None)
+        self._closed = False
         self._context = ActorContext(
             outlet=outlet,
             committer=committer or LocalCommitter(),
@@ -115,6 +122,7 @@ class Supervisor:
             draw_token=lambda: random_bytes(16).hex(),
             options=self._options.match,
             guard=guard,
+            on_wake=self._turns.wake,
         )
         self._overruns: dict[str, OverrunTally] = {}  # by game, while matches are made
         self._epochs: dict[int, int] = {}
@@ -134,6 +142,7 @@ class Supervisor:
     async def __aenter__(self) -> Supervisor:
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
+        self._turns.open(self._tasks)
         self._tasks.start_soon(self._timer.run, name="match timer")
         return self
 
@@ -145,10 +154,25 @@ class Supervisor:
     ) -> bool | None:
         assert self._tasks is not None
         tasks, self._tasks = self._tasks, None
-        for actor in self._actors.values():
-            actor.stop(StopReason.STOPPING, "stopping")
+        self._turns.close()
+        self.close()
         tasks.cancel_scope.cancel()
         return await tasks.__aexit__(kind, error, traceback)
+
+    def close(self) -> None:
+        """Stop all actors; what comes now is answered `stopping`."""
+        self._closed = True
+        for actor in tuple(self._actors.values()):
+            actor.stop(StopReason.STOPPING, "stopping")
+
+    def tick(self, now_ms: int) -> None:
+        """Do what is due by the wall clock; the timer's task calls it otherwise."""
+        self._timer.tick(now_ms)
+        self._turns.work()
+
+    def next_due_ms(self) -> int | None:
+        """When `tick` has something to do at the latest; None: when you like."""
+        return self._timer.next_due_ms()
 
     def handle_batch(self, requests: Iterable[tuple[Route, Request]]) -> None:
         """Take what one drain brought; never waits, never raises."""
@@ -164,7 +188,8 @@ class Supervisor:
             if actor is not None:
                 touched[actor.match] = actor
         for actor in touched.values():
-            self._wake(actor)
+            self._turns.wake(actor)
+        self._turns.work()
 
     def adopt(self, shard: int, epoch: int) -> None:
         """Serve the shard from now on. Matches that are here already stay."""
@@ -322,7 +347,7 @@ class Supervisor:
                 else refused(frame.request, "key_reused"),
             )
             return None
-        if self._tasks is None:
+        if self._closed:
             self._refuse(route, frame.request, "stopping")
             return None
         if not self._make_room():
@@ -350,7 +375,7 @@ class Supervisor:
         self._actors[actor.match] = actor
         self._of_shard[shard].add(actor.match)
         self._counts["created"] += 1
-        self._tasks.start_soon(self._host, actor, name=f"match {actor.match}")
+        self._turns.begin(actor)
         return actor
 
     def _note_overrun(self, game: str) -> None:
@@ -371,24 +396,6 @@ class Supervisor:
         self._drop(oldest)
         return True
 
-    async def _host(self, actor: MatchActor) -> None:
-        """The task of one match: nothing that it raises gets any further."""
-        try:
-            await actor.run()
-        except (Exception, SystemExit) as error:  # a game may call sys.exit()
-            self._failed(actor, error)
-        self._after_work(actor)
-
-    def _wake(self, actor: MatchActor) -> None:
-        """Let an actor work: in its task, or here when it has none any more."""
-        if actor.status is ActorState.RUNNING:
-            actor.wake()
-            return
-        try:
-            actor.work()
-        except (Exception, SystemExit) as error:
-            self._failed(actor, error)
-
     def _failed(self, actor: MatchActor, error: BaseException) -> None:
         """Set the match apart: our own code failed, or its game runs away."""
         self._counts["failed"] += 1
@@ -405,7 +412,7 @@ class Supervisor:
             _log.exception("quarantine_failed", match=actor.match)
 
     def _after_work(self, actor: MatchActor) -> None:
-        """The actor's task is about to end."""
+        """The actor takes no more actions."""
         if self._actors.get(actor.match) is not actor:
             return
         if actor.status is ActorState.RESIDENT:
@@ -422,7 +429,7 @@ class Supervisor:
             actor.mailbox.put_own(FireDeadline(due.revision))
         except MailboxFull:
             return False
-        self._wake(actor)
+        self._turns.wake(actor)
         return True
 
     def _sweep(self, now_ms: int) -> None:

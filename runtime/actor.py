@@ -73,7 +73,7 @@ class MatchActor:
         self._is_large = False
         self._holders = SeatHolders()
         self._batch: list[Message] = []  # the next one is last
-        self._armed_revision = -1
+        self._armed = (-1, 0)  # revision, credit_ms
         self._working = False
         self._due = False
         self._sleep: anyio.Event | None = None
@@ -93,7 +93,14 @@ class MatchActor:
             self.work()
 
     def wake(self) -> None:
-        """Let the task work once; any number of calls before it runs are one."""
+        """Ask for a turn; any number of calls before it comes are one."""
+        if self._context.on_wake is not None:
+            self._context.on_wake(self)
+        else:
+            self.stir()
+
+    def stir(self) -> None:
+        """Let the task work once."""
         self._due = True
         if self._sleep is not None:
             self._sleep.set()
@@ -305,8 +312,9 @@ class MatchActor:
             self._context.outlet.deliver(route, frame)
         for seat, fault in self.subscribers.take_faults():
             self._faults.add("view_error", fault, seat=seat)
-        if committed.revision != self._armed_revision:
-            self._armed_revision = committed.revision
+        armed = (committed.revision, committed.credit_ms)
+        if armed != self._armed:
+            self._armed = armed
             self._arm(committed)
         over = committed.ended and self.ledger.settled
         if over and self.status is ActorState.RUNNING:

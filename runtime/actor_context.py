@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,9 @@ from .committer import Committer
 from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
 from .options import MatchOptions
 from .route import Outlet, Route
+
+if TYPE_CHECKING:
+    from .actor import MatchActor
 
 __all__ = ["ActorContext", "Alarm", "Asked", "CreateAgain", "MatchRequest", "Message"]
 
@@ -50,3 +53,5 @@ class ActorContext:
     draw_token: Callable[[], str]
     options: MatchOptions
     guard: Guard = NO_GUARD
+    on_wake: Callable[[MatchActor], None] | None = None
+    """Who lets an actor work that asks for it; None: its own task alone."""
