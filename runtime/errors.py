@@ -9,7 +9,13 @@ RuntimeFault
 │   ├── FrameTooLarge      too_large: more bytes than the limit allows
 │   ├── FrameTooDeep       too_deep: nested deeper than the limit allows
 │   ├── NotSerializable    non_serializable_args: not JSON
-│   └── FrameMalformed     malformed_frame: bytes that are no frame of ours
+│   ├── FrameMalformed     malformed_frame: bytes that are no frame of ours
+│   ├── ChecksumWrong      checksum_wrong: what was stored is not what is read
+│   ├── FormatTooNew       format_too_new: written by a newer version of ours
+│   └── ContentMalformed   malformed_content: whole, but no version of ours wrote it
+├── JournalError
+│   ├── JournalFailed      disk_full, disk_refused: nothing of the group is there
+│   └── JournalCorrupt     what was stored cannot be read any more
 ├── MailboxFull            busy: a match has too much waiting
 ├── MatchRunaway           quarantined: a match's game held the loop too often
 ├── StateTooLarge          too_large: a match's first state is beyond the limit
@@ -27,15 +33,21 @@ Each class carries `code`, the stable word that logs, refusals and exit messages
 from __future__ import annotations
 
 __all__ = [
+    "ChecksumWrong",
     "ClusterMismatch",
     "CodecError",
+    "ContentMalformed",
     "ControlRecordInvalid",
     "CoordinatorError",
     "CoordinatorFileInvalid",
     "CoordinatorUnavailable",
+    "FormatTooNew",
     "FrameMalformed",
     "FrameTooDeep",
     "FrameTooLarge",
+    "JournalCorrupt",
+    "JournalError",
+    "JournalFailed",
     "LinkError",
     "LinkFull",
     "LinkRefused",
@@ -108,6 +120,47 @@ class FrameMalformed(CodecError):
     """Bytes that are no frame of ours."""
 
     code = "malformed_frame"
+
+
+class ChecksumWrong(CodecError):
+    """What was stored is not what is read: bytes are cut off, or have changed."""
+
+    code = "checksum_wrong"
+
+
+class FormatTooNew(CodecError):
+    """A newer version of ours wrote it."""
+
+    code = "format_too_new"
+
+
+class ContentMalformed(CodecError):
+    """The checksum is right, but no version of ours wrote this."""
+
+    code = "malformed_content"
+
+
+class JournalError(RuntimeFault):
+    """The node's journal could not do what was asked."""
+
+    code = "journal_error"
+
+
+class JournalFailed(JournalError):
+    """A group of operations is not durable: nothing of it is there.
+
+    `code` says why: "disk_full" or "disk_refused".
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class JournalCorrupt(JournalError):
+    """What was stored cannot be read any more, or never was ours."""
+
+    code = "journal_corrupt"
 
 
 class MailboxFull(RuntimeFault):
