@@ -1,8 +1,11 @@
 """Plays a log back, and names the first record that differs.
 
 A replay knows what changes a match by its rules alone: creation, actions, timeouts,
-takebacks, and the kinds that leave the state as it is. A log with other kinds needs the
-host that wrote them.
+takebacks, credited outages, and the kinds that leave the state as it is. A log with
+other kinds needs the host that wrote them.
+
+A game that has outages credited is told the time of its match's own clock: the
+record's, less what was credited before it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from .takeback import NO_UNDO, UndoState, remember, take_back
 __all__ = [
     "Place",
     "Played",
+    "credit_of",
     "play_record",
     "replay_log",
     "start_record",
@@ -61,6 +65,8 @@ class Place(msgspec.Struct, frozen=True):
 
     snapshot: Snapshot
     undo: UndoState = NO_UNDO
+    credit_ms: int | float = 0
+    """How far the match's own clock is behind that of the records."""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -74,6 +80,8 @@ class Played(msgspec.Struct, frozen=True):
     snapshot: Snapshot
     undo: UndoState = NO_UNDO
     """What can be taken back after it."""
+    credit_ms: int | float = 0
+    """How far the match's own clock is behind after it."""
 
 
 def replay_log(game: Game, records: Iterable[Record]) -> Session:
@@ -90,7 +98,7 @@ def replay_log(game: Game, records: Iterable[Record]) -> Session:
         raise ReplayError(0, "the log is empty")
     machine = compile_game(game)
     last = deque(verify_records(machine, log), maxlen=1)[0]
-    return Session(machine, last.snapshot, log, last.undo)
+    return Session(machine, last.snapshot, log, last.undo, last.credit_ms)
 
 
 def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Played]:
@@ -123,7 +131,7 @@ def verify_records(machine: Machine, records: Iterable[Record]) -> Iterator[Play
         )
         _compare(index, record, made)
         chain = made.digest
-        yield Played(record, before, batch, snapshot, place.undo)
+        yield Played(record, before, batch, snapshot, place.undo, place.credit_ms)
 
 
 def start_record(machine: Machine, record: Record, *, named: bool = True) -> Snapshot:
@@ -160,18 +168,35 @@ def play_record(
     """
     if record.kind in _STILL:
         return None, place
+    if record.kind is RecordKind.CREDIT_OUTAGE:
+        return None, _credited(machine, place, index, record)
     try:
         if record.kind is RecordKind.TAKEBACK:
             return _played_takeback(machine, place, index, record)
-        answer = _answer(machine, place.snapshot, record)
+        answer = _answer(machine, place, record)
     except EngineError as error:
         raise ReplayError(index, f"the {record.kind} is malformed: {error}") from error
     if isinstance(answer, Batch):
         undo = remember(machine.game.undo, place.undo, place.snapshot, answer)
-        return answer, Place(answer.snapshot, undo)
+        return answer, Place(answer.snapshot, undo, place.credit_ms)
     if isinstance(answer, str):
         raise ReplayError(index, answer)
     raise _not_accepted(index, record, answer)
+
+
+def credit_of(machine: Machine, records: Iterable[Record]) -> int | float:
+    """What these records of a match credited to its clock."""
+    if not machine.game.credit_outages:
+        return 0
+    outages = (r for r in records if r.kind is RecordKind.CREDIT_OUTAGE)
+    return sum(outage.input["ms"] for outage in outages)
+
+
+def _credited(machine: Machine, place: Place, index: int, record: Record) -> Place:
+    ms = record.input.get("ms")
+    if not machine.game.credit_outages or type(ms) is not int or ms <= 0:
+        raise ReplayError(index, f"{ms!r} ms cannot be credited in this game")
+    return Place(place.snapshot, place.undo, place.credit_ms + ms)
 
 
 def _played_takeback(
@@ -185,7 +210,7 @@ def _played_takeback(
         seat=given.get("seat", ""),
         verb=given.get("verb", ""),
         revision=given.get("revision"),
-        now=record.time_ms,
+        now=_now(place, record),
         action_id=given.get("action_id", ""),
     )
     if isinstance(taken, Refusal):
@@ -197,7 +222,7 @@ def _played_takeback(
             f"the takeback was {was[0]}, to revision {was[1]}; now it is "
             f"{taken.phase}, to revision {taken.to}",
         )
-    return taken.batch, Place(taken.batch.snapshot, taken.undo)
+    return taken.batch, Place(taken.batch.snapshot, taken.undo, place.credit_ms)
 
 
 def _not_accepted(index: int, record: Record, answer: Refusal | None) -> ReplayError:
@@ -205,10 +230,17 @@ def _not_accepted(index: int, record: Record, answer: Refusal | None) -> ReplayE
     return ReplayError(index, f"the {record.kind} is not accepted now: {why}")
 
 
+def _now(place: Place, record: Record) -> int | float:
+    """What the match's own clock showed."""
+    if not place.credit_ms:
+        return record.time_ms
+    return record.time_ms - place.credit_ms
+
+
 def _answer(
-    machine: Machine, before: Snapshot, record: Record
+    machine: Machine, place: Place, record: Record
 ) -> Batch | Refusal | str | None:
-    given, now = record.input, record.time_ms
+    before, given, now = place.snapshot, record.input, _now(place, record)
     action_id = given.get("action_id", "")
     if record.kind is RecordKind.ACTION:
         return machine.apply(

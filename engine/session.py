@@ -43,7 +43,7 @@ _NUMBERED = (RecordKind.ACTION, RecordKind.TIMEOUT, RecordKind.TAKEBACK)
 class Session:
     """A match that is played here. Made by `create_session`."""
 
-    __slots__ = ("_events", "_records", "_snapshot", "_undo", "machine")
+    __slots__ = ("_credit_ms", "_events", "_records", "_snapshot", "_undo", "machine")
 
     def __init__(
         self,
@@ -51,8 +51,11 @@ class Session:
         snapshot: Snapshot,
         records: Sequence[Record] = (),
         undo: UndoState = NO_UNDO,
+        credit_ms: int | float = 0,
     ) -> None:
+        """`credit_ms`: how far the match's own clock is behind, as its log says."""
         self.machine = machine
+        self._credit_ms = credit_ms
         self._snapshot = snapshot
         self._undo = undo
         self._records = list(records)
@@ -72,7 +75,12 @@ class Session:
         """
         action_id = self._next_action_id()
         answer = self.machine.apply(
-            self._snapshot, player_id, event, payload, now=now, action_id=action_id
+            self._snapshot,
+            player_id,
+            event,
+            payload,
+            now=self._clock(now),
+            action_id=action_id,
         )
         if isinstance(answer, Batch):
             made = answer.steps[0].event
@@ -84,7 +92,7 @@ class Session:
             }
             plain = type(player_id) is str and type(event) is str
             sealed = freeze_parts(given) if plain else enclose(given)
-            self._write(RecordKind.ACTION, made.at, sealed, answer)
+            self._write(RecordKind.ACTION, made.at + self._credit_ms, sealed, answer)
         return answer
 
     def fire_timeout(self, now: int | float) -> Batch | Refusal | None:
@@ -97,10 +105,13 @@ class Session:
             InvalidJsonValueError: `now` is not a finite number.
         """
         action_id = self._next_action_id()
-        answer = self.machine.fire_timeout(self._snapshot, now=now, action_id=action_id)
+        answer = self.machine.fire_timeout(
+            self._snapshot, now=self._clock(now), action_id=action_id
+        )
         if isinstance(answer, Batch):
             given = enclose({"action_id": action_id})
-            self._write(RecordKind.TIMEOUT, answer.steps[0].event.at, given, answer)
+            at = answer.steps[0].event.at + self._credit_ms
+            self._write(RecordKind.TIMEOUT, at, given, answer)
         return answer
 
     def undo(
@@ -165,7 +176,8 @@ class Session:
 
         A finished match keeps its last state's, which does not fire any more.
         """
-        return self._snapshot.derived.control_meta.deadline
+        deadline = self._snapshot.derived.control_meta.deadline
+        return None if deadline is None else deadline + self._credit_ms
 
     @property
     def digest(self) -> bytes:
@@ -207,7 +219,7 @@ class Session:
             seat=player_id,
             verb=verb,
             revision=revision,
-            now=at,
+            now=self._clock(at),
             action_id=action_id,
         )
         if isinstance(taken, Refusal):
@@ -223,6 +235,10 @@ class Session:
         self._write(RecordKind.TAKEBACK, at, enclose(given), taken.batch)
         self._undo = taken.undo
         return taken.batch
+
+    def _clock(self, now: int | float) -> int | float:
+        """What the match's own clock shows."""
+        return now - self._credit_ms if self._credit_ms else now
 
     def _next_action_id(self) -> str:
         return f"m_{self._events + 1}"

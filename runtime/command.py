@@ -15,6 +15,8 @@ __all__ = [
     "Answer",
     "Applied",
     "Command",
+    "CreditOutage",
+    "Credited",
     "Denied",
     "FireDeadline",
     "NotFired",
@@ -70,7 +72,13 @@ class FireDeadline(msgspec.Struct, frozen=True):
     revision: int
 
 
-Command: TypeAlias = TakeSeat | Act | TakeBack | FireDeadline
+class CreditOutage(msgspec.Struct, frozen=True):
+    """Nobody could act for so long, until now."""
+
+    ms: int
+
+
+Command: TypeAlias = TakeSeat | Act | TakeBack | FireDeadline | CreditOutage
 
 
 class SeatHeld(msgspec.Struct, frozen=True):
@@ -105,4 +113,10 @@ class NotFired(msgspec.Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired
+class Credited(msgspec.Struct, frozen=True):
+    """By how much the match's deadlines come later; 0 if nothing changed."""
+
+    ms: int = 0
+
+
+Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired | Credited

@@ -40,6 +40,8 @@ from .command import (
     Answer,
     Applied,
     Command,
+    Credited,
+    CreditOutage,
     Denied,
     FireDeadline,
     NotFired,
@@ -53,6 +55,7 @@ from .match_change import (
     Change,
     apply_action,
     apply_create,
+    apply_credit_outage,
     apply_seat,
     apply_session,
     apply_takeback,
@@ -63,12 +66,14 @@ from .match_state import MatchState
 from .refusal import RUNTIME_REFUSALS
 
 __all__ = [
+    "CREDITED_MS_MIN",
     "RECORDS_MAX",
     "TOKEN_LENGTH_MAX",
     "TOKEN_LENGTH_MIN",
     "Decision",
     "create_match",
     "decide",
+    "redo",
     "refusal",
     "replay_match",
     "replay_states",
@@ -77,6 +82,9 @@ __all__ = [
 # Records of one match. No turn-based game comes near; a deadline that re-arms itself
 # for ever, or a client that never stops, does.
 RECORDS_MAX = 100_000
+
+# Milliseconds of an outage below which nothing is credited: a failover is no outage.
+CREDITED_MS_MIN = 1_000
 
 # Characters of a resume token: 128 bits in hexadecimal are 32.
 TOKEN_LENGTH_MIN = 16
@@ -142,6 +150,8 @@ def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
         return _decide_takeback(state, command, time_ms)
     if isinstance(command, TakeSeat):
         return _decide_seat(state, command, time_ms)
+    if isinstance(command, CreditOutage):
+        return _decide_credit(state, command, time_ms)
     return _decide_timeout(state, command)
 
 
@@ -166,18 +176,30 @@ def replay_states(machine: Machine, records: Iterable[Record]) -> Iterator[Match
         ReplayError: A record cannot be played back.
     """
     state: MatchState | None = None
-    for place, record in enumerate(records):
-        if record.index != place:
-            raise ReplayError(place, f"the record here has index {record.index}")
-        try:
-            change = _redo(machine, state, record)
-        except (KeyError, TypeError, EngineError) as error:
-            raise ReplayError(place, f"cannot be played back: {error}") from error
-        if not isinstance(change, Change):
-            raise ReplayError(place, f"is refused now: {change}")
-        _compare(change.record, record)
-        state = change.state
+    for record in records:
+        state = redo(machine, state, record).state
         yield state
+
+
+def redo(machine: Machine, state: MatchState | None, record: Record) -> Change:
+    """Do again what the next record of a match did; `state` None: its first.
+
+    Raises:
+        DigestMismatchError: It says something else than it leads to.
+        ReplayError: It cannot be played back, or is not the next.
+    """
+    place = 0 if state is None else state.index + 1
+    if record.index != place:
+        raise ReplayError(place, f"the record here has index {record.index}")
+    try:
+        change = _again(machine, state, record)
+    except (KeyError, TypeError, EngineError) as error:
+        raise ReplayError(place, f"cannot be played back: {error}") from error
+    if not isinstance(change, Change):
+        raise ReplayError(place, f"is refused now: {change}")
+    if change.record != record:
+        _tell_difference(change.record, record)
+    return change
 
 
 def refusal(code: str, message: str = "") -> Refusal:
@@ -338,6 +360,20 @@ def _decide_timeout(state: MatchState, fire: FireDeadline) -> Decision:
     return Decision(outcome.state, applied, outcome)
 
 
+def _decide_credit(state: MatchState, credit: CreditOutage, time_ms: int) -> Decision:
+    # Before the last record the match's clock has passed already.
+    ms = min(credit.ms, time_ms - state.time_ms)
+    if (
+        ms < CREDITED_MS_MIN
+        or state.armed_ms is None
+        or not state.machine.game.credit_outages
+        or state.index + 1 >= RECORDS_MAX
+    ):
+        return Decision(state, Credited())
+    change = apply_credit_outage(state, {"ms": ms}, time_ms)
+    return Decision(change.state, Credited(ms), change)
+
+
 def _size_problem(change: Change) -> str:
     size = change.state.bytes_known
     if size <= G_BYTES_HARD_MAX:
@@ -349,7 +385,7 @@ def _deny(state: MatchState, code: str, message: str = "") -> Decision:
     return Decision(state, Denied(refusal(code, message), state.revision))
 
 
-def _redo(
+def _again(
     machine: Machine, state: MatchState | None, record: Record
 ) -> Change | Refusal | str | None:
     """Do again what a record did; anything but a change says why it cannot be."""
@@ -377,6 +413,8 @@ def _redo(
         return apply_timeout(state, given, time_ms)
     if record.kind is RecordKind.TAKEBACK:
         return _redo_takeback(state, given, time_ms)
+    if record.kind is RecordKind.CREDIT_OUTAGE:
+        return _redo_credit(state, given, time_ms)
     return f"records of kind {record.kind} are not known here"
 
 
@@ -403,7 +441,18 @@ def _redo_action(
     return apply_action(state, given, content, time_ms)
 
 
-def _compare(mine: Record, theirs: Record) -> None:
+def _redo_credit(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change | str:
+    ms = given["ms"]
+    if not state.machine.game.credit_outages:
+        return "the game has no outages credited"
+    if type(ms) is not int or not 0 < ms <= time_ms - state.time_ms:
+        return f"{ms!r} ms cannot be credited"
+    return apply_credit_outage(state, given, time_ms)
+
+
+def _tell_difference(mine: Record, theirs: Record) -> None:
     for field in ("prev_digest", "time_ms", "revision_after", "input", "digest"):
         if getattr(mine, field) != getattr(theirs, field):
             raise DigestMismatchError(theirs.index, field)

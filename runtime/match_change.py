@@ -29,6 +29,7 @@ __all__ = [
     "Change",
     "apply_action",
     "apply_create",
+    "apply_credit_outage",
     "apply_seat",
     "apply_session",
     "apply_takeback",
@@ -121,7 +122,7 @@ def apply_action(
         name,
         given["event"],
         given["payload"],
-        now=time_ms,
+        now=state.clock_ms(time_ms),
         action_id=given["action_id"],
     )
     if isinstance(batch, Refusal):
@@ -161,7 +162,7 @@ def apply_takeback(
         seat=name,
         verb=asked["verb"],
         revision=asked["revision"],
-        now=time_ms,
+        now=state.clock_ms(time_ms),
         action_id=asked["action_id"],
     )
     if isinstance(taken, Refusal):
@@ -192,7 +193,7 @@ def apply_timeout(
 ) -> Change | Refusal | None:
     """Fire the deadline. None: no transition of the position answers to it."""
     batch = state.machine.fire_timeout(
-        state.snapshot, now=time_ms, action_id=given["action_id"]
+        state.snapshot, now=state.clock_ms(time_ms), action_id=given["action_id"]
     )
     if batch is None or isinstance(batch, Refusal):
         return batch
@@ -210,6 +211,28 @@ def apply_timeout(
         undo=remember(state.machine.game.undo, state.undo, state.snapshot, batch),
     )
     return Change(after, record, batch)
+
+
+def apply_credit_outage(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change:
+    """Set the match's own clock back by `ms`: its deadline comes so much later.
+
+    Not further than to the last record's time: its clock never goes back.
+    """
+    ms = given["ms"]
+    record, _ = _seal(
+        state, RecordKind.CREDIT_OUTAGE, given, time_ms, state.snapshot, None
+    )
+    after = msgspec.structs.replace(
+        state,
+        index=record.index,
+        digest=record.digest,
+        time_ms=time_ms,
+        armed_ms=None if state.armed_ms is None else state.armed_ms + ms,
+        credit_ms=state.credit_ms + ms,
+    )
+    return Change(after, record)
 
 
 def _key(given: Mapping[str, Json], content: bytes, record: Record) -> RememberedKey:
@@ -260,7 +283,8 @@ def _advance(
                 merged[name] = msgspec.structs.replace(
                     merged[name], touched_revision=revision
                 )
-    armed_ms, stuck = armed_deadline(batch.snapshot, time_ms, waiting_ms)
+    credit_ms = state.credit_ms
+    armed_ms, stuck = armed_deadline(batch.snapshot, time_ms, waiting_ms, credit_ms)
     at_most, unmeasured = measure(
         state, batch.snapshot, packed, whole=covers_all(record.index)
     )
@@ -280,6 +304,7 @@ def _advance(
         bytes_at_most=at_most,
         bytes_unmeasured=unmeasured,
         undo=undo,
+        credit_ms=credit_ms,
     )
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "armed_deadline",
     "measure",
     "progress",
+    "wall_deadline",
 ]
 
 # Bytes of changes after which a large state is packed again to know its size. By so
@@ -77,6 +78,10 @@ class MatchState(msgspec.Struct, frozen=True):
     undo: UndoState = NO_UNDO
     """What can be taken back, and the request to that waits."""
 
+    credit_ms: int = 0
+    """By how much the match's own clock, which the game is told, is behind the wall
+    clock: the outages that were credited to it. `armed_ms` is wall clock time."""
+
     @property
     def bytes_known(self) -> int:
         """The bound, if the state was looked at as a whole just now; else 0."""
@@ -91,6 +96,15 @@ class MatchState(msgspec.Struct, frozen=True):
     def ended(self) -> bool:
         """Whether the match is over."""
         return self.snapshot.meta.result is not None
+
+    def clock_ms(self, time_ms: int) -> int:
+        """The match's own clock at a time of the wall clock."""
+        return time_ms - self.credit_ms
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When the position's deadline is, by the wall clock; armed or not."""
+        return wall_deadline(self.snapshot, self.credit_ms)
 
     def judged_revision(self, seat: str) -> int:
         """The oldest revision that an action of `seat` may be based on.
@@ -152,19 +166,28 @@ def progress(state: MatchState, batch: Batch) -> Progress:
     return Progress(position_revision, touched)
 
 
+def wall_deadline(snapshot: Snapshot, credit_ms: int) -> int | None:
+    """When the snapshot's deadline is, by the wall clock; None if there is none."""
+    deadline = snapshot.derived.control_meta.deadline
+    if deadline is None or snapshot.meta.result is not None:
+        return None
+    return ceil(deadline) + credit_ms
+
+
 def armed_deadline(
-    snapshot: Snapshot, time_ms: int, waiting_ms: int | None
+    snapshot: Snapshot, time_ms: int, waiting_ms: int | None, credit_ms: int = 0
 ) -> tuple[int | None, bool]:
     """Say when the snapshot's deadline fires, and whether it is stuck.
+
+    All times are of the wall clock, `credit_ms` ahead of the deadline's.
 
     A step that leaves a deadline already past is not armed: it would fire for ever.
     One that was armed before and still waits (`waiting_ms`) stays armed though it is
     overdue: an action that came first must not make the match wait for ever.
     """
-    deadline = snapshot.derived.control_meta.deadline
-    if deadline is None or snapshot.meta.result is not None:
+    at_ms = wall_deadline(snapshot, credit_ms)
+    if at_ms is None:
         return None, False
-    at_ms = ceil(deadline)
     if at_ms > time_ms or at_ms == waiting_ms:
         return at_ms, False
     return None, True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from math import ceil
 
 import msgspec
 
@@ -78,7 +77,7 @@ class Subscribers:
         self._on_overrun = on_overrun
         self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
         self._steps: list[Step] = []
-        self._flushed: int | None = None
+        self._flushed: tuple[int, int] | None = None  # revision, credit_ms
         self._owing = False
         self._faults: list[tuple[str, Fault]] = []
         self._failing: set[str] = set()
@@ -139,14 +138,17 @@ class Subscribers:
 
     def flush(self, state: MatchState) -> list[Delivery]:
         """What is to be sent now that `state` is committed."""
-        if self._flushed == state.revision and not self._owing:
+        now = (state.revision, state.credit_ms)
+        if self._flushed == now and not self._owing:
             return []
-        self._flushed = state.revision
+        # A credit alone changes the deadline that everybody sees.
+        again = self._flushed is not None and self._flushed[1] != state.credit_ms
+        self._flushed = now
         self._owing = False
         drawing = _Drawing(state, self._epoch, self._steps, self._options)
         deliveries: list[Delivery] = []
         for subscriber in self._by_asker.values():
-            if subscriber.owed or subscriber.revision != state.revision:
+            if again or subscriber.owed or subscriber.revision != state.revision:
                 deliveries += self._update(subscriber, drawing)
                 if drawing.given_up:
                     break
@@ -232,7 +234,6 @@ class _Drawing:
 
     def _draw(self, seat: str, legal: bool, since: int | None) -> ViewUpdate:
         snapshot = self._state.snapshot
-        deadline = snapshot.derived.control_meta.deadline
         ended = snapshot.meta.result is not None
         view = self._view(snapshot, seat)
         result = self._result if ended else _NULL
@@ -247,7 +248,7 @@ class _Drawing:
             turn=snapshot.position.turn,
             state=snapshot.position.name,
             active_players=tuple(snapshot.derived.active_players),
-            deadline_ms=None if deadline is None or ended else ceil(deadline),
+            deadline_ms=self._state.deadline_ms,
             ended=ended,
             view=view,
             result=result,
