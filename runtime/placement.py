@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-__all__ = ["initial_layout"]
+from .control_plane import ShardRecord
+
+__all__ = ["WantEdit", "initial_layout", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class WantEdit:
+    """A proposal: let these nodes hold the shard, instead of what `want` says."""
+
+    shard: int
+    want: tuple[str, ...]
 
 
 def initial_layout(
@@ -25,6 +37,66 @@ def initial_layout(
     if not names or len(set(names)) != len(names):
         raise ValueError(f"node names must be unique and not empty: {names}")
     return tuple(_wanted(shard, names)[:copies] for shard in range(shards))
+
+
+def repair(
+    records: Mapping[int, ShardRecord],
+    *,
+    up: Collection[str],
+    absent_since_ms: Mapping[str, int],
+    now_ms: int,
+    copies: int,
+    grace_ms: int,
+    limit: int,
+) -> tuple[WantEdit, ...]:
+    """At most `limit` edits that bring shards back to `copies` live replicas.
+
+    A replica whose node has been absent for `grace_ms` gives its place to the node of
+    `up` that holds the fewest copies; where copies are missing, such nodes are added.
+    A shard's owner keeps its place: while it is absent, a takeover comes first. Nobody
+    is removed without another in its place.
+    """
+    gone = {
+        node
+        for node, since_ms in absent_since_ms.items()
+        if node not in up and now_ms - since_ms >= grace_ms
+    }
+    load = Counter(dict.fromkeys(sorted(up), 0))
+    for record in records.values():
+        load.update(node for node in record.want if node in load)
+    edits: list[WantEdit] = []
+    for shard in sorted(records):
+        if len(edits) >= limit:
+            break
+        record = records[shard]
+        want = _repaired(record, gone, load, copies)
+        if want != record.want:
+            edits.append(WantEdit(shard, want))
+    return tuple(edits)
+
+
+def _repaired(
+    record: ShardRecord, gone: Collection[str], load: Counter[str], copies: int
+) -> tuple[str, ...]:
+    """The record's new `want`; `load` learns of who was chosen."""
+    want = list(record.want)
+
+    def least_loaded() -> str | None:
+        free = [node for node in load if node not in want]
+        chosen = min(free, key=lambda node: (load[node], node), default=None)
+        if chosen is not None:
+            load[chosen] += 1
+        return chosen
+
+    for place, node in enumerate(want):
+        if node in gone and node != record.owner:
+            want[place] = least_loaded() or node
+    while len(want) < copies:
+        chosen = least_loaded()
+        if chosen is None:
+            break
+        want.append(chosen)
+    return tuple(want)
 
 
 def _wanted(shard: int, names: Sequence[str]) -> tuple[str, ...]:

@@ -44,6 +44,11 @@ class ReplicationOptions:
     uncommitted_entries: int = 8192
     """Entries of a shard that may wait for a commit; then proposals are refused."""
 
+    placer_grace_ms: int = 30_000
+    """A replica whose node has not been registered for so long is replaced."""
+    placer_edits_per_minute: int = 120
+    """Changes of `want` that one placer proposes: each costs a copy of a shard."""
+
     def validate(self) -> tuple[str, ...]:
         """Every fault, as one sentence each; empty when all is well."""
         faults = [

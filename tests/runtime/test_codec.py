@@ -34,6 +34,7 @@ from hotseat.runtime.errors import (
     FrameTooLarge,
     NotSerializable,
 )
+from hotseat.runtime.replication import message as replication
 
 REFUSALS = (FrameMalformed, FrameTooDeep, FrameTooLarge)
 
@@ -115,12 +116,14 @@ def test_every_frame_type_is_in_the_table() -> None:
     """All tagged structs but the link's own message are frames or the hello."""
     kinds = {
         kind
-        for kind in vars(frame).values()
+        for module in (frame, replication)
+        for kind in vars(module).values()
         if isinstance(kind, type)
-        and issubclass(kind, frame.Struct)
+        and issubclass(kind, msgspec.Struct)
         and kind.__struct_config__.tag is not None
     }
     assert kinds == {*get_args(frame.Frame), frame.Hello}
+    assert {*get_args(replication.Message)} < kinds
 
 
 @given(st.integers(0, 2**63 - 1), st.lists(frames, max_size=40))
@@ -167,7 +170,9 @@ msgpack_values = st.recursive(
 )
 
 
-@given(msgpack_values, st.sampled_from([0, 1, 2, 10, 12, 13, 45, 47, 60, 99]))
+@given(
+    msgpack_values, st.sampled_from([0, 1, 2, 10, 12, 13, 45, 47, 60, 70, 79, 83, 99])
+)
 def test_no_msgpack_surprises_the_codec(value: Any, tag: int) -> None:
     """Well-formed msgpack that is no frame of ours gives a refusal, nothing else."""
     tagged = [tag, *value] if isinstance(value, list) else [tag, value]
