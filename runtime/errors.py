@@ -19,6 +19,10 @@ RuntimeFault
 ├── MailboxFull            busy: a match has too much waiting
 ├── MatchRunaway           quarantined: a match's game held the loop too often
 ├── StateTooLarge          too_large: a match's first state is beyond the limit
+├── ProposalRefused
+│   ├── NotServing         no_owner: this node does not serve that shard now
+│   ├── ProposalsFull      busy: too much of the shard waits for a commit
+│   └── TooFewCopies       degraded: fewer copies in sync than min_isr asks for
 └── CoordinatorError
     ├── CoordinatorUnavailable
     ├── WatchCompacted     the watch began before the oldest kept revision
@@ -56,8 +60,12 @@ __all__ = [
     "MatchRunaway",
     "NodeIdInUse",
     "NotSerializable",
+    "NotServing",
+    "ProposalRefused",
+    "ProposalsFull",
     "RuntimeFault",
     "StateTooLarge",
+    "TooFewCopies",
     "WatchCompacted",
 ]
 
@@ -179,6 +187,30 @@ class StateTooLarge(RuntimeFault):
     """A match would begin with a state beyond the limit."""
 
     code = "too_large"
+
+
+class ProposalRefused(RuntimeFault):
+    """Nothing was appended: the replicas of the shard cannot take it now."""
+
+    code = "retry"
+
+
+class NotServing(ProposalRefused):
+    """This node does not own the shard, or does not serve it yet."""
+
+    code = "no_owner"
+
+
+class ProposalsFull(ProposalRefused):
+    """Too much of the shard waits for a commit."""
+
+    code = "busy"
+
+
+class TooFewCopies(ProposalRefused):
+    """Fewer copies are in sync than `min_isr` asks for."""
+
+    code = "degraded"
 
 
 class CoordinatorError(RuntimeFault):

@@ -18,6 +18,8 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "moved": "The match is owned by another node. Ask that one.",
         "no_owner": "No node owns the match's shard now. Try again with the same key.",
         "busy": "Too much is waiting. Try again with the same key after a pause.",
+        "degraded": "Too few copies of the match are in sync to keep it safe. Try "
+        "again with the same key after a pause.",
         "retry": "The outcome is not known. Ask again with the same key.",
         "stale_revision": "The match has moved on since that view. Look again.",
         "key_reused": "That key was used with other content. Use a new key.",

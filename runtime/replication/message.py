@@ -166,7 +166,8 @@ class InstallPage(_Struct, frozen=True, tag=79):
     """Owner -> learner: a page of states, cut at (`base_seq`, `base_epoch`).
 
     Page 0 wipes what the learner has. A state may be newer than the cut: entries with
-    an index that it has already are skipped. `last` ends the install.
+    an index that it has already are skipped. `last` ends the install. It is meant for
+    one start of the learner's process (`boot`): one that was late must wipe nothing.
     """
 
     shard: int
@@ -178,6 +179,7 @@ class InstallPage(_Struct, frozen=True, tag=79):
     base_epoch: int
     pieces: tuple[Piece, ...]
     last: bool
+    boot: int = 0
 
 
 class InstallAcked(_Struct, frozen=True, tag=80):

@@ -1,0 +1,35 @@
+"""What a node's shards share about the node itself: one `Me` per process.
+
+`NodeReplicas` owns it and keeps it up to date; shards only read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Me"]
+
+
+@dataclass(slots=True)
+class Me:
+    """Who this replica is."""
+
+    node: str
+    nonce_prefix: str
+    """This process's boot string: its writes are told by it."""
+    ident: str = ""
+    """The replica identity; "" until it is known."""
+    boot: int = 0
+    """Counts the starts of the process on the same data (`disk`)."""
+    min_isr: int = 1
+    durability: Literal["memory", "disk"] = "memory"
+    serving_allowed: bool = False
+    """The boot protocol is done, and the node is not stopping: it may claim, and
+    answer what owners send. Nothing is taken from a frame before."""
+    registered: frozenset[str] = frozenset()
+    """Nodes that are registered now: a hint. Asked only whether it has a node."""
+    heard: dict[str, int] = field(default_factory=dict)
+    """When something was last heard of a node (`now_ms`): any message of it counts."""
+    clock_ms: int = 0
+    """The wall clock in this step, for what owners tell followers."""
