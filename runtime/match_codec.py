@@ -69,6 +69,7 @@ def pack_state(state: MatchState) -> bytes:
         request and (request.revision, request.seat, request.to, request.agreed),
         undo.declined,
         undo.since,
+        state.credit_ms,
     )
     return seal(STATE_FORMAT, _encode(body))
 
@@ -132,6 +133,7 @@ class _Wire(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     request: tuple[int, str, int, tuple[str, ...]] | None
     declined: tuple[str, ...]
     since: int
+    credit_ms: int
 
 
 _decode = msgspec.msgpack.Decoder(_Wire).decode
@@ -162,6 +164,7 @@ def _state(wire: _Wire, machine: Machine) -> MatchState:
         bytes_at_most=wire.bytes_at_most,
         bytes_unmeasured=wire.bytes_unmeasured,
         undo=_undo(wire, parts),
+        credit_ms=wire.credit_ms,
     )
 
 
