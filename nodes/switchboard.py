@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, get_args
 
@@ -24,15 +25,25 @@ from ..runtime.frame import (
     Request,
     Returned,
 )
-from ..runtime.link import Arrival, Endpoint, Identity, LinkEvent, PeerDown, PeerUp
+from ..runtime.link import (
+    Arrival,
+    Endpoint,
+    Identity,
+    LinkDownReason,
+    LinkEvent,
+    PeerDown,
+    PeerUp,
+)
+from ..runtime.replication import message as replication
 from ..runtime.route import Outlet, Route
 from ..runtime.translate import refused
 from .router import Answer, Forward, Router
 from .telemetry import get_logger
 
-__all__ = ["Matches", "Switchboard", "SwitchboardStatistics"]
+__all__ = ["Matches", "Replicas", "Switchboard", "SwitchboardStatistics"]
 
 REQUESTS: tuple[type, ...] = get_args(Request)
+REPLICATION: tuple[type, ...] = get_args(replication.Message)
 
 log = get_logger()
 
@@ -49,6 +60,18 @@ class Matches(Protocol):
     def client_gone(self, peer: str, client: str) -> None: ...
 
 
+class Replicas(Protocol):
+    """What the switchboard tells whoever keeps copies of shards with other nodes."""
+
+    def batch(self) -> AbstractContextManager[None]: ...
+
+    def received(self, node: str, message: replication.Message) -> None: ...
+
+    def link_up(self, node: str, inbox: str) -> None: ...
+
+    def link_down(self, node: str, reason: LinkDownReason) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SwitchboardStatistics:
     """Frames since the start. `misplaced`: no frame for a node from that peer."""
@@ -58,32 +81,43 @@ class SwitchboardStatistics:
     returned: int
     answered: int
     misplaced: int
+    replicated: int
 
 
 class Switchboard:
     """Sorts what one node receives."""
 
     def __init__(
-        self, endpoint: Endpoint, outlet: Outlet, router: Router, matches: Matches
+        self,
+        endpoint: Endpoint,
+        outlet: Outlet,
+        router: Router,
+        matches: Matches,
+        replicas: Replicas | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._outlet = outlet
         self._router = router
         self._matches = matches
+        self._replicas = replicas
         self._peers: dict[str, Identity] = {}
         # For each client of ours: the owners that we forwarded its frames to.
         self._asked: defaultdict[str, set[str]] = defaultdict(set)
         self._kept = self._forwarded = self._returned = 0
-        self._answered = self._misplaced = 0
+        self._answered = self._misplaced = self._replicated = 0
 
     def take(self, events: Iterable[LinkEvent]) -> None:
         """Sort all that one drain of the inbox brought."""
+        with nullcontext() if self._replicas is None else self._replicas.batch():
+            self._sort(events)
+
+    def _sort(self, events: Iterable[LinkEvent]) -> None:
         batch: Batch = []
         for event in events:
             if isinstance(event, Arrival):
                 self._arrived(event, batch)
             elif isinstance(event, PeerUp):
-                self._peers[event.peer.process] = event.peer
+                self._up(event)
             else:
                 self._flush(batch)
                 self._down(event)
@@ -100,6 +134,7 @@ class Switchboard:
             self._returned,
             self._answered,
             self._misplaced,
+            self._replicated,
         )
 
     def _flush(self, batch: Batch) -> None:
@@ -122,7 +157,10 @@ class Switchboard:
             self._misplace(peer, frame)
 
     def _from_node(self, peer: Identity, frame: Frame, batch: Batch) -> None:
-        if isinstance(frame, Forwarded):
+        if isinstance(frame, REPLICATION) and self._replicas is not None:
+            self._replicated += 1
+            self._replicas.received(peer.process, frame)  # type: ignore[arg-type]
+        elif isinstance(frame, Forwarded):
             try:
                 inner = decode_frame(frame.frame)
             except CodecError as error:
@@ -189,8 +227,15 @@ class Switchboard:
         else:
             self._returned += 1
 
+    def _up(self, event: PeerUp) -> None:
+        self._peers[event.peer.process] = event.peer
+        if event.peer.kind == "node" and self._replicas is not None:
+            self._replicas.link_up(event.peer.process, event.address.inbox)
+
     def _down(self, event: PeerDown) -> None:
-        self._peers.pop(event.process, None)
+        peer = self._peers.pop(event.process, None)
+        if peer is not None and peer.kind == "node" and self._replicas is not None:
+            self._replicas.link_down(event.process, event.reason)
         self._matches.peer_gone(event.process)
         for owner in self._asked.pop(event.process, ()):
             self._tell(owner, ClientGone(event.process))

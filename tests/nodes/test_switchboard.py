@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import msgspec
@@ -38,6 +39,7 @@ from hotseat.runtime.link import (
     PeerUp,
 )
 from hotseat.runtime.match_id import match_id, shard_of
+from hotseat.runtime.replication.message import Alive, Fenced, Message
 from hotseat.runtime.route import Route
 from hotseat.runtime.shard_table import ShardTable
 
@@ -78,6 +80,27 @@ class Matches:
         self.gone.append((peer, client))
 
 
+class Replicas:
+    """Keeps what the other nodes' replicas said, batch by batch."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[tuple[object, ...]]] = []
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        self.batches.append([])
+        yield
+
+    def received(self, node: str, message: Message) -> None:
+        self.batches[-1].append((node, message))
+
+    def link_up(self, node: str, inbox: str) -> None:
+        self.batches[-1].append(("up", node, inbox))
+
+    def link_down(self, node: str, reason: LinkDownReason) -> None:
+        self.batches[-1].append(("down", node, reason))
+
+
 class Stage:
     """The switchboard of n1; "c1" is a client, n2 and n3 are nodes."""
 
@@ -91,7 +114,10 @@ class Stage:
         if owner == "n1":
             self.router.owned[SHARD] = 3
         wire = cast("Endpoint", self.wire)
-        self.board = Switchboard(wire, NodeOutlet(wire), self.router, self.matches)
+        self.replicas = Replicas()
+        self.board = Switchboard(
+            wire, NodeOutlet(wire), self.router, self.matches, self.replicas
+        )
         for name, kind in (("c1", "client"), ("n2", "node"), ("n3", "node")):
             identity = Identity("x", name, kind, "boot")
             address = PeerAddress(name, "memory://", "boot")
@@ -262,3 +288,35 @@ def test_an_answer_to_one_who_left_is_dropped_and_counted() -> None:
     outlet = NodeOutlet(wire)
     outlet.deliver(Route("c1"), Accepted(1, MATCH, 1, 1))
     assert outlet.statistics().dropped == 1
+
+
+def test_replication_reaches_the_replicas_as_one_batch() -> None:
+    """What one drain brought of nodes' replicas is settled once, in order."""
+    stage = Stage(owner="n1")
+    stage.replicas.batches.clear()
+    alive, fenced = Alive(5, ((SHARD, 3),)), Fenced(SHARD, 4)
+    arrivals = [Arrival("n2", alive), Arrival("n3", fenced)]
+    stage.board.take([*arrivals, PeerDown("n3", LinkDownReason.LOST)])
+    assert stage.replicas.batches == [
+        [("n2", alive), ("n3", fenced), ("down", "n3", LinkDownReason.LOST)]
+    ]
+    assert stage.board.statistics().replicated == 2
+
+
+def test_links_of_clients_are_none_of_the_replicas_business() -> None:
+    """Only nodes hold copies."""
+    stage = Stage(owner="n1")
+    ups = [event for batch in stage.replicas.batches for event in batch]
+    assert ups == [("up", "n2", "memory://"), ("up", "n3", "memory://")]
+    stage.replicas.batches.clear()
+    stage.board.take([PeerDown("c1", LinkDownReason.LOST)])
+    assert stage.replicas.batches == [[]]
+
+
+def test_a_client_cannot_speak_for_a_replica() -> None:
+    """It would be believed with the history of every match."""
+    stage = Stage(owner="n1")
+    stage.replicas.batches.clear()
+    stage.arrive("c1", Fenced(SHARD, 4))
+    assert stage.replicas.batches == [[]]
+    assert stage.board.statistics().misplaced == 1
