@@ -7,6 +7,7 @@ ended, whatever the network does. Silence, or a connection that is taken, says n
 from __future__ import annotations
 
 import anyio
+from anyio.abc import ByteStream
 
 __all__ = ["REFUSAL_S", "is_refused"]
 
@@ -20,6 +21,7 @@ async def is_refused(inbox: str) -> bool:
     False when it cannot be told. Never raises.
     """
     scheme, _, place = inbox.partition("://")
+    stream: ByteStream
     with anyio.move_on_after(REFUSAL_S):
         try:
             if scheme == "ipc":
