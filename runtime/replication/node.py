@@ -1,0 +1,560 @@
+"""All shards of one node: what comes is given to the right ones, what they ask for is
+gathered into one `Output`.
+
+Inputs only note. `collect` does what follows from all of them: so many proposals of one
+wake-up become one frame per follower and one group in the journal, and the claims of a
+dead node's shards become one compare-and-swap per 64.
+
+It keeps what is the node's and not a shard's: its identity, the readings of the
+coordinator, the beat to its peers, the timers, and proposals about who shall hold what.
+It knows no clock, no coordinator and no disk: `runtime/replica_runner.py` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
+
+from ..control_plane import ClusterRecord, Keys, ShardRecord, decode_record
+from ..coordinator import ABSENT, CasConflict, CasOk, CasOutcome, Change, Listing
+from ..errors import ControlRecordInvalid
+from .effects import Effects, RecordWrite
+from .heartbeat import Heartbeat
+from .identity import Identity, Stage
+from .me import Me
+from .message import Alive, Message, Piece, Raw
+from .node_statistics import NodeStatistics
+from .options import ReplicationOptions
+from .output import Feed, IdentityKept, Output
+from .placer import Placer
+from .record_writer import Answer, Origin, RecordWriter
+from .recovered import Recovered
+from .role import Role
+from .shard import ShardReplica
+from .timers import Timers
+
+__all__ = ["NodeReplicas"]
+
+
+class NodeReplicas:
+    """One process's replicas.
+
+    `boot` is drawn anew by each process and has no dot. `layout` has the wanted nodes
+    per shard, for records that nobody has made yet.
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        node: str,
+        boot: str,
+        cluster: ClusterRecord,
+        options: ReplicationOptions,
+        recovered: Recovered,
+        layout: Sequence[tuple[str, ...]],
+    ) -> None:
+        if not boot or "." in boot:
+            raise ValueError(f"a boot is not empty and has no dot: {boot!r}")
+        self._keys = keys
+        self._durable = cluster.durability == "disk"
+        self._effects = Effects()
+        self._me = Me(
+            node,
+            boot,
+            ident="" if self._durable else boot,
+            min_isr=cluster.min_isr,
+            durability=cluster.durability,
+        )
+        self._identity = Identity(
+            keys.replica(node),
+            boot,
+            durable=self._durable,
+            recovered=recovered,
+            options=options,
+        )
+        self._shards = [
+            ShardReplica(
+                shard,
+                self._me,
+                self._effects,
+                options,
+                recovered.shards.get(shard),
+                wanted,
+            )
+            for shard, wanted in enumerate(layout)
+        ]
+        self._records: list[ShardRecord | None] = [None] * len(layout)
+        self._revisions = [ABSENT] * len(layout)
+        self._writer = RecordWriter(keys)
+        self._heartbeat = Heartbeat(node, options.heartbeat_ms)
+        self._placer = Placer(node, cluster.copies, options)
+        self._placing = 0  # edits that have no answer yet
+        self._edits = 0  # ever proposed
+        self._timers = Timers()
+        self._touched: dict[int, None] = {}  # shards to be settled
+        self._owning: dict[int, int] = {}  # epoch by shard, as peers are told
+        self._regroup = True  # who is told what may have changed
+        self._waiting: dict[int, list[int]] = {}  # ticket -> shards
+        self._identity_ticket = 0
+        self._disk_works = True
+        self._revision = 0
+        self._listed = False
+        self._standing_down = False
+        self._now_ms = 0
+
+    # What the coordinator says.
+
+    @property
+    def revision(self) -> int:
+        """The coordinator's newest revision that was seen."""
+        return self._revision
+
+    def listing(self, listing: Listing, asked_at: int, now_ms: int) -> None:
+        """Everything under the cluster's prefix, as read.
+
+        `asked_at` is what `revision` was when the listing was asked for.
+        """
+        self._note(now_ms)
+        if listing.revision < asked_at:
+            self._coordinator_went_back(asked_at, listing.revision)
+            return
+        found: set[int] = set()
+        identity: tuple[int, bytes | None] = (listing.revision, None)
+        for entry in listing.entries:
+            shard = self._shard_of(entry.key)
+            if shard is not None:
+                found.add(shard)
+                self._observe(shard, entry.revision, entry.value)
+            elif entry.key == self._keys.replica(self._me.node):
+                identity = (entry.revision, entry.value)
+        for shard, revision in enumerate(self._revisions):
+            if shard in found:
+                continue
+            if revision != ABSENT:
+                self._observe(shard, listing.revision, None)
+            else:
+                self._touch(shard).observe(ABSENT, None, self._now_ms)
+        self._identity.observe(*identity)
+        self._revision = max(self._revision, listing.revision)
+        self._listed = True
+
+    def changed(self, changes: Sequence[Change], now_ms: int) -> None:
+        """One transaction, as a watch told of it."""
+        self._note(now_ms)
+        for change in changes:
+            self._revision = max(self._revision, change.revision)
+            shard = self._shard_of(change.key)
+            if shard is not None:
+                self._observe(shard, change.revision, change.value)
+            elif change.key == self._keys.replica(self._me.node) and self._listed:
+                self._identity.observe(change.revision, change.value)
+
+    def answered(self, request: int, outcome: CasOutcome, now_ms: int) -> None:
+        """What became of a `CasRequest`."""
+        self._note(now_ms)
+        if isinstance(outcome, CasOk):
+            self._revision = max(self._revision, outcome.revision)
+        for answer in self._writer.answered(request, outcome):
+            if answer.origin is Origin.IDENTITY:
+                self._identity.answered(answer.write, outcome, self._now_ms)
+                self._effects.list_again |= self._identity.reading_wanted
+            elif answer.asked is not None:
+                self._on_answer(answer, answer.asked)
+
+    def registered(
+        self,
+        nodes: frozenset[str],
+        now_ms: int,
+        *,
+        draining: frozenset[str] = frozenset(),
+    ) -> None:
+        """The nodes that are registered now, those that drain among them: a hint."""
+        self._note(now_ms)
+        if nodes != self._me.registered:
+            self._me.registered = nodes
+            self._touch_all()
+        self._placer.registered(nodes, draining)
+
+    # What other nodes say.
+
+    def received(self, node: str, message: Message, now_ms: int) -> None:
+        """A message came from a node, over the link that is up now."""
+        self._note(now_ms)
+        self._me.heard[node] = self._now_ms
+        if isinstance(message, Alive):
+            self._on_alive(node, message)
+        elif 0 <= message.shard < len(self._shards):
+            self._touch(message.shard).received(node, message, self._now_ms)
+
+    def link_up(self, node: str, now_ms: int) -> None:
+        """A link to a node stands, anew."""
+        self._note(now_ms)
+        self._heartbeat.greet(node)
+
+    def link_down(self, node: str, now_ms: int) -> None:
+        """A link to a node broke: by itself this means nothing."""
+        self._note(now_ms)
+
+    def refused(self, node: str, now_ms: int) -> None:
+        """A link broke, and an attempt to connect again was refused."""
+        self._note(now_ms)
+        for shard, record in enumerate(self._records):
+            if record is not None and record.owner == node:
+                self._touch(shard).refused(node, self._now_ms)
+
+    # What the disk says.
+
+    def persisted(self, ticket: int, now_ms: int) -> None:
+        """A group is durable, and all before it."""
+        self._note(now_ms)
+        self._on_persisted(ticket)
+
+    def persist_failed(self, ticket: int, now_ms: int) -> None:
+        """A group is not durable, and was given up; so is every later one, until
+        `disk_ok`."""
+        self._note(now_ms)
+        self._disk_works = False
+        if ticket == self._identity_ticket != 0:
+            self._identity_ticket = 0
+            self._identity.persist_failed()
+        for shard in self._waiting.pop(ticket, ()):
+            self._touch(shard).persist_failed(ticket, self._now_ms)
+
+    def disk_ok(self, now_ms: int) -> None:
+        """The journal works again."""
+        self._note(now_ms)
+        self._disk_works = True
+        for shard in range(len(self._shards)):
+            self._touch(shard).disk_ok(self._now_ms)
+
+    # What the host says.
+
+    def propose(
+        self, shard: int, items: Sequence[tuple[str, int, Raw]], now_ms: int
+    ) -> int:
+        """Append records (match, index, packed) to a shard that is served here.
+
+        Returns the sequence number of the first.
+
+        Raises:
+            NotServing: It is not.
+            ProposalsFull: Too much waits for a commit already.
+            TooFewCopies: Nothing is accepted before another replica joins.
+        """
+        self._note(now_ms)
+        return self._touch(shard).propose(items, self._now_ms)
+
+    def confirm(self, shard: int, now_ms: int) -> int:
+        """Ask whether this node still owns the shard; the token that `Confirmed` says.
+
+        Raises:
+            NotServing: It does not serve it.
+        """
+        self._note(now_ms)
+        return self._touch(shard).confirm(self._now_ms)
+
+    def feed(
+        self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
+    ) -> None:
+        """The page of states that `feed` asked for; `cursor` None: it was the last."""
+        self._note(now_ms)
+        self._touch(feed.shard).feed(
+            feed.node, feed.install, pieces, cursor, self._now_ms
+        )
+
+    def state_copy(
+        self, shard: int, node: str, pieces: tuple[Piece, ...], now_ms: int
+    ) -> None:
+        """What `StateWanted` asked for."""
+        self._note(now_ms)
+        self._touch(shard).state_copy(node, pieces)
+
+    def ask_state(self, shard: int, match: str, now_ms: int) -> None:
+        """Ask the shard's owner for its copy of a match's state."""
+        self._note(now_ms)
+        self._touch(shard).ask_state(match)
+
+    def stand_down(self, now_ms: int) -> None:
+        """Own, claim and follow nothing more, for good.
+
+        What was owned is resigned: in-sync followers claim it at once.
+        """
+        self._note(now_ms)
+        self._stand_down()
+
+    def tick(self, now_ms: int) -> None:
+        """Time has passed."""
+        self._note(now_ms)
+
+    # What follows.
+
+    def collect(self, now_ms: int, clock_ms: int | None = None) -> Output:
+        """All that follows from the inputs since the last call, and from the time.
+
+        `clock_ms` is the wall clock, where that is not `now_ms`.
+        """
+        self._note(now_ms)
+        self._me.clock_ms = self._now_ms if clock_ms is None else clock_ms
+        self._step_identity()
+        for shard in self._timers.pop(self._now_ms):
+            self._on_timer(shard)
+        ticket = self._settle()
+        self._place()
+        self._writer.add(self._effects.take_writes())
+        self._beat()
+        cas = self._writer.take_requests()
+        return self._effects.take_output(ticket, cas, self._next_ms())
+
+    def serving(self) -> dict[int, int]:
+        """Epoch by shard, for the shards that are served now."""
+        return {
+            shard: replica.epoch
+            for shard, replica in enumerate(self._shards)
+            if replica.serving
+        }
+
+    def outstanding(self) -> int:
+        """Shards meant for this node that it neither serves nor follows in sync yet.
+
+        All of them until the first listing; stopped ones are not counted.
+        """
+        if not self._listed:
+            return len(self._shards)
+        return sum(self._is_outstanding(shard) for shard in range(len(self._shards)))
+
+    def record(self, shard: int) -> ShardRecord | None:
+        """The newest reading of a shard's record."""
+        return self._records[shard]
+
+    def statistics(self) -> NodeStatistics:
+        """Gauges and counters of all shards together."""
+        return NodeStatistics.of(
+            self._shards,
+            open=self._identity.open,
+            outstanding=self.outstanding(),
+            writes_in_flight=self._writer.in_flight,
+            want_edits=self._edits,
+        )
+
+    def check(self) -> None:
+        """The invariants of every shard; `collect` checks those that it settles.
+
+        Raises:
+            AssertionError: This core is wrong.
+        """
+        for replica in self._shards:
+            replica.check()
+            if replica.role is Role.OWNER:
+                assert self._identity.open, replica.role
+
+    # Readings.
+
+    def _shard_of(self, key: str) -> int | None:
+        shard = self._keys.shard_of(key)
+        return shard if shard is not None and shard < len(self._shards) else None
+
+    def _observe(self, shard: int, revision: int, value: bytes | None) -> None:
+        """The record as of `revision`; an older one than the known changes nothing."""
+        if revision <= self._revisions[shard]:
+            return
+        if value is None:
+            self._take_record(shard, revision, None)
+            return
+        try:
+            record = decode_record(ShardRecord, self._keys.shard(shard), value)
+        except ControlRecordInvalid as error:
+            self._revisions[shard] = revision
+            self._touch(shard).stop(error.code, str(error))
+            return
+        self._take_record(shard, revision, record)
+
+    def _take_record(
+        self, shard: int, revision: int, record: ShardRecord | None
+    ) -> None:
+        if revision <= self._revisions[shard]:
+            return
+        self._revisions[shard] = revision
+        self._records[shard] = record
+        self._regroup = True
+        self._touch(shard).observe(revision, record, self._now_ms)
+
+    def _coordinator_went_back(self, asked_at: int, revision: int) -> None:
+        message = (
+            f"the coordinator went back from revision {asked_at} to {revision}:"
+            " was it restored from a backup?"
+        )
+        for shard in range(len(self._shards)):
+            self._touch(shard).stop("coordinator_went_back", message)
+
+    def _on_answer(self, answer: Answer, asked: RecordWrite) -> None:
+        shard, outcome = asked.shard, answer.outcome
+        if answer.origin is Origin.PLACER:
+            self._placing -= 1
+            if isinstance(outcome, CasOk):
+                self._take_record(shard, outcome.revision, asked.record)
+            return
+        self._touch(shard).answered(asked.nonce, outcome, answer.moved, self._now_ms)
+        if isinstance(outcome, CasOk) and outcome.revision > self._revisions[shard]:
+            self._revisions[shard] = outcome.revision
+            self._records[shard] = asked.record
+            self._regroup = True
+        elif isinstance(outcome, CasConflict):
+            known = self._revisions[shard] != answer.write.expected
+            self._effects.list_again |= answer.moved and not known
+
+    def _on_alive(self, node: str, message: Alive) -> None:
+        for shard, epoch in message.owned:
+            if not 0 <= shard < len(self._shards):
+                continue
+            replica = self._shards[shard]
+            replica.alive(node, epoch, message.clock_ms, self._now_ms)
+            usual = replica.role in (Role.FOLLOWER, Role.LEARNER)
+            if not usual or replica.epoch != epoch or replica.owner != node:
+                self._touch(shard)
+
+    # Steps of `collect`.
+
+    def _note(self, now_ms: int) -> None:
+        self._now_ms = max(self._now_ms, now_ms)
+
+    def _touch(self, shard: int) -> ShardReplica:
+        self._touched[shard] = None
+        return self._shards[shard]
+
+    def _touch_all(self) -> None:
+        self._touched = dict.fromkeys(range(len(self._shards)))
+
+    def _step_identity(self) -> None:
+        identity = self._identity
+        self._effects.alarms += identity.take_alarms()
+        if identity.stage is Stage.TAKEN:
+            self._stand_down()
+        self._me.ident, self._me.boot = identity.ident, identity.boot
+        allowed = identity.open and not self._standing_down
+        if allowed != self._me.serving_allowed:
+            self._me.serving_allowed = allowed
+            self._touch_all()
+        op = identity.take_op() if self._disk_works else None
+        if op is not None:
+            self._identity_ticket = self._effects.ticket
+            self._effects.journal.append(op)
+        write = identity.next_write(self._now_ms)
+        if write is not None:
+            self._writer.add_alone(write, Origin.IDENTITY)
+
+    def _stand_down(self) -> None:
+        if self._standing_down:
+            return
+        self._standing_down = True
+        self._me.serving_allowed = False
+        for shard in range(len(self._shards)):
+            self._touch(shard).resign(self._now_ms)
+
+    def _on_timer(self, shard: int) -> None:
+        replica = self._shards[shard]
+        due_ms = replica.due_ms()
+        if due_ms is not None and due_ms <= self._now_ms:
+            self._touch(shard).tick(self._now_ms)
+        else:
+            self._timers.want(shard, due_ms)
+
+    def _settle(self) -> int:
+        """Settle what was touched; the ticket that is to be waited for, or 0."""
+        first = 0  # where the group begins
+        while True:
+            touched, self._touched = self._touched, {}
+            for shard in touched:
+                self._settle_one(shard)
+            ticket = self._effects.close_group()
+            if ticket == 0:
+                return 0
+            self._waiting[ticket] = self._waiters(first)
+            first = len(self._effects.journal)
+            if self._durable:
+                return ticket
+            self._on_persisted(ticket)
+
+    def _settle_one(self, shard: int) -> None:
+        replica = self._shards[shard]
+        replica.settle(self._now_ms)
+        self._timers.want(shard, replica.due_ms())
+        owning = replica.epoch if replica.role is Role.OWNER else None
+        if owning != self._owning.get(shard):
+            self._regroup = True
+            if owning is None:
+                del self._owning[shard]
+            else:
+                self._owning[shard] = owning
+
+    def _waiters(self, first: int) -> list[int]:
+        """Shards with operations in the group that begins at `first`."""
+        ops = self._effects.journal[first:]
+        return list(
+            dict.fromkeys(op.shard for op in ops if not isinstance(op, IdentityKept))
+        )
+
+    def _on_persisted(self, ticket: int) -> None:
+        if ticket == self._identity_ticket != 0:
+            self._identity_ticket = 0
+            self._identity.persisted()
+        for shard in self._waiting.pop(ticket, ()):
+            self._touch(shard).persisted(ticket, self._now_ms)
+
+    def _place(self) -> None:
+        due_ms = self._placing_due_ms()
+        if due_ms is None or due_ms > self._now_ms:
+            return
+        records = {
+            shard: record
+            for shard, record in self._known_records()
+            if self._shards[shard].stopped is None
+        }
+        edits = self._placer.edits(records, self._now_ms)
+        writes = []
+        for number, edit in enumerate(edits, self._edits + 1):
+            nonce = f"{self._me.nonce_prefix}.want-{number}"
+            record = structs.replace(records[edit.shard], want=edit.want, claim=nonce)
+            writes.append(RecordWrite(edit.shard, self._revisions[edit.shard], record))
+        self._edits += len(edits)
+        self._placing += len(edits)
+        self._writer.add(writes, Origin.PLACER)
+
+    def _beat(self) -> None:
+        if self._regroup:
+            self._regroup = False
+            self._heartbeat.regroup(
+                (shard, record, self._owning.get(shard))
+                for shard, record in self._known_records()
+            )
+        for node, alive in self._heartbeat.beat(self._now_ms, self._me.clock_ms):
+            self._effects.send(node, alive)
+
+    def _placing_due_ms(self) -> int | None:
+        waits = self._placing or not self._listed or self._standing_down
+        return None if waits else self._placer.due_ms()
+
+    def _known_records(self) -> Iterator[tuple[int, ShardRecord]]:
+        for shard, record in enumerate(self._records):
+            if record is not None:
+                yield shard, record
+
+    def _next_ms(self) -> int | None:
+        times = (
+            self._timers.next_ms(),
+            self._heartbeat.due_ms(),
+            self._identity.due_ms(),
+            self._placing_due_ms(),
+        )
+        return min((time for time in times if time is not None), default=None)
+
+    def _is_outstanding(self, shard: int) -> bool:
+        replica, record = self._shards[shard], self._records[shard]
+        if replica.stopped is not None:
+            return False
+        if record is None:
+            return True
+        node = self._me.node
+        if record.owner == node:
+            return not replica.serving
+        return node in record.want and (node, self._me.ident) not in record.isr

@@ -1,0 +1,86 @@
+"""The placer: proposes who shall hold a shard, where a node is gone for good.
+
+Every node has one; it works at the alphabetically first registered node that is up, so
+that usually one works. Two at a time do no harm: a proposal is a compare-and-swap of
+`want`, and only a shard's owner acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..control_plane import ShardRecord
+from ..placement import WantEdit, repair
+from .options import ReplicationOptions
+
+__all__ = ["Placer"]
+
+TURN_MS = 1000
+"""Between two looks."""
+
+MINUTE_MS = 60_000
+
+
+class Placer:
+    """Watches who is registered; says, once a turn, what should be changed."""
+
+    def __init__(self, node: str, copies: int, options: ReplicationOptions) -> None:
+        self._node = node
+        self._copies = copies
+        self._options = options
+        self._registered: frozenset[str] = frozenset()
+        self._up: frozenset[str] = frozenset()
+        self._absent_since_ms: dict[str, int] = {}
+        self._turn_at_ms = 0
+        self._budget = options.placer_edits_per_minute * 1.0
+        self._budget_at_ms = 0
+
+    @property
+    def acting(self) -> bool:
+        """Whether it is for this node to propose."""
+        return bool(self._up) and min(self._up) == self._node
+
+    def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None:
+        """The nodes that are registered now; who drains gets nothing more."""
+        self._registered = nodes
+        self._up = nodes - draining
+        for node in nodes:
+            self._absent_since_ms.pop(node, None)
+
+    def due_ms(self) -> int | None:
+        """When `edits` may have something."""
+        return self._turn_at_ms if self._up else None
+
+    def edits(
+        self, records: Mapping[int, ShardRecord], now_ms: int
+    ) -> tuple[WantEdit, ...]:
+        """What to propose now; nothing before the next turn."""
+        if now_ms < self._turn_at_ms:
+            return ()
+        self._turn_at_ms = now_ms + TURN_MS
+        for record in records.values():
+            for node in record.want:
+                if node not in self._registered:
+                    self._absent_since_ms.setdefault(node, now_ms)
+        if not self.acting:
+            return ()
+        found = repair(
+            records,
+            up=self._up,
+            absent_since_ms=self._absent_since_ms,
+            now_ms=now_ms,
+            copies=self._copies,
+            grace_ms=self._options.placer_grace_ms,
+            limit=self._allowance(now_ms),
+        )
+        self._budget -= len(found)
+        return found
+
+    def _allowance(self, now_ms: int) -> int:
+        """Edits that the minute has left."""
+        per_minute = self._options.placer_edits_per_minute
+        passed_ms = now_ms - self._budget_at_ms
+        self._budget_at_ms = now_ms
+        earned = per_minute * passed_ms / MINUTE_MS
+        self._budget = min(self._budget + earned, per_minute * 1.0)
+        return int(self._budget)

@@ -1,0 +1,110 @@
+"""Writes of records become compare-and-swaps: many of one step in one transaction.
+
+A takeover of a node's shards is a write per shard; together they cost a round trip or
+two. A transaction lands as a whole or not at all, so one key that has moved spoils it
+for the others: these are known not to have landed, and are sent again, each alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..control_plane import Keys, encode_record
+from ..coordinator import WRITES_MAX, CasConflict, CasOutcome, Write
+from .effects import RecordWrite
+from .output import CasRequest
+
+__all__ = ["Answer", "Origin", "RecordWriter"]
+
+
+class Origin(Enum):
+    """Who asked for a write, and is to be told what became of it."""
+
+    SHARD = "shard"
+    PLACER = "placer"
+    IDENTITY = "identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one write. `moved`: a conflict, and over this very key.
+
+    `asked` is the `RecordWrite` behind it; None for a write of the identity.
+    """
+
+    origin: Origin
+    write: Write
+    asked: RecordWrite | None
+    outcome: CasOutcome
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    origin: Origin
+    write: Write
+    asked: RecordWrite | None
+
+
+class RecordWriter:
+    """Gathers writes, hands out requests, and takes their outcomes apart."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._gathered: list[_Item] = []
+        self._alone: list[_Item] = []
+        self._sent: dict[int, tuple[_Item, ...]] = {}
+        self._requests = 0
+
+    @property
+    def in_flight(self) -> int:
+        """Requests without an answer."""
+        return len(self._sent)
+
+    def add(self, asked: Sequence[RecordWrite], origin: Origin = Origin.SHARD) -> None:
+        """Writes of shard records; those of one origin may share transactions."""
+        for write in asked:
+            key = self._keys.shard(write.shard)
+            record = encode_record(write.record)
+            self._gathered.append(
+                _Item(origin, Write(key, write.expected, record), write)
+            )
+
+    def add_alone(self, write: Write, origin: Origin) -> None:
+        """A write that gets a transaction of its own."""
+        self._alone.append(_Item(origin, write, None))
+
+    def take_requests(self) -> tuple[CasRequest, ...]:
+        """All that was gathered."""
+        gathered, self._gathered = self._gathered, []
+        alone, self._alone = self._alone, []
+        groups = [(item,) for item in alone]
+        requests = [self._request(group) for group in groups]
+        for origin in Origin:
+            items = [item for item in gathered if item.origin is origin]
+            for start in range(0, len(items), WRITES_MAX):
+                requests.append(self._request(tuple(items[start : start + WRITES_MAX])))
+        return tuple(requests)
+
+    def answered(self, request: int, outcome: CasOutcome) -> list[Answer]:
+        """What became of a request: an answer for each write that has one now.
+
+        Raises:
+            KeyError: No such request waits: each is answered once.
+        """
+        items = self._sent.pop(request)
+        answers: list[Answer] = []
+        for item in items:
+            moved = isinstance(outcome, CasConflict) and item.write.key in outcome.keys
+            if isinstance(outcome, CasConflict) and not moved and len(items) > 1:
+                self._alone.append(item)
+                continue
+            answers.append(Answer(item.origin, item.write, item.asked, outcome, moved))
+        return answers
+
+    def _request(self, items: tuple[_Item, ...]) -> CasRequest:
+        self._requests += 1
+        self._sent[self._requests] = items
+        return CasRequest(self._requests, tuple(item.write for item in items))
