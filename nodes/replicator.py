@@ -1,0 +1,361 @@
+"""The replicator: the shell around the replication core.
+
+It carries out what the runner (`runtime/replica_runner.py`) asks: writes the journal,
+sends on links, asks the coordinator, keeps the timer, writes alarms down. And it brings
+in what comes: messages, links that come and go, what the disk and the coordinator
+answered. It decides nothing. Everything that one drain of the inbox, one wake-up of the
+matches, or one group of the journal brings is settled once.
+
+A link that is lost is looked at: where its process refuses a connection, that process
+is gone, and its followers need not wait for its silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ..runtime.clock import Clock, SystemClock
+from ..runtime.control_plane import ClusterRecord
+from ..runtime.coordinator import CasUnknown, Change, Coordinator, Listing
+from ..runtime.errors import CodecError, CoordinatorError, LinkError
+from ..runtime.frame import ShardEntry
+from ..runtime.journal import (
+    Buried,
+    Checkpointed,
+    Forgotten,
+    Journal,
+    SavedHistory,
+    SavedState,
+    StoreOp,
+)
+from ..runtime.link import Endpoint, LinkDownReason
+from ..runtime.replication.message import Message
+from ..runtime.replication.output import Alarm, CasRequest
+from .journal_writer import JournalWriter, JournalWriterStatistics, Put
+from .refused_check import is_refused
+from .telemetry import get_logger
+
+if TYPE_CHECKING:
+    from ..runtime.replica_runner import ReplicaRunner
+
+__all__ = ["Hosting", "Replicator", "ReplicatorStatistics"]
+
+CHECKPOINT_S = 1.0
+"""Between two checkpoints: what is played meanwhile is played again at a start."""
+
+CHECKPOINT_BYTES_MAX = 1024 * 1024
+"""Packed states in one checkpoint: bounds how long a group of the journal takes."""
+
+SWEEP_S = 1.0
+"""Between two looks for matches to put away."""
+
+STATE_OPS = (SavedState, SavedHistory, Checkpointed, Buried, Forgotten)
+
+log = get_logger()
+
+
+class Hosting(Protocol):
+    """What the shell asks of the matches beside what the runner tells them."""
+
+    def flush(self) -> None:
+        """Propose what waits; `soon` was called for it."""
+
+    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
+        """States to be stored now; none when there are none."""
+
+    def sweep(self, now_ms: int) -> None:
+        """Put away what has been idle, or ended, for long enough."""
+
+    def written(self, ops: Sequence[StoreOp]) -> None:
+        """These operations on states are durable."""
+
+    def failed(self, ops: Sequence[StoreOp]) -> None:
+        """Nothing of these is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicatorStatistics:
+    """Since the start. `sends_dropped`: the link was down or full, or refused them."""
+
+    sends: int
+    sends_dropped: int
+    refusals_seen: int
+    alarms: int
+    journal: JournalWriterStatistics
+
+
+class Replicator:
+    """Implements `ReplicaIo`. `run` is its task; `begin` comes before any input."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        endpoint: Endpoint,
+        journal: Journal,
+        hosting: Hosting,
+        build: Callable[[ClusterRecord, Replicator], ReplicaRunner],
+        clock: Clock | None = None,
+    ) -> None:
+        """`build` makes the core and its runner once the cluster's record is known."""
+        self._coordinator = coordinator
+        self._endpoint = endpoint
+        self._hosting = hosting
+        self._build = build
+        self._clock = clock or SystemClock()
+        self._writer = JournalWriter(
+            journal, done=self._durable, failed=self._not_durable, mended=self._mended
+        )
+        self._runner: ReplicaRunner | None = None
+        self._tasks: TaskGroup | None = None
+        self._rows_changed: Callable[[Sequence[ShardEntry]], None] = lambda rows: None
+        self._list_wanted: Callable[[], None] = lambda: None
+        self._inboxes: dict[str, str] = {}  # of the nodes whose links are up
+        self._leaving = False
+        self._due_ms = self._asleep_until_ms = math.inf
+        self._timer = anyio.Event()
+        self._flush = anyio.Event()
+        self._sends = self._sends_dropped = self._refusals = self._alarms = 0
+
+    @property
+    def runner(self) -> ReplicaRunner | None:
+        """None before `begin`."""
+        return self._runner
+
+    def begin(
+        self,
+        cluster: ClusterRecord,
+        *,
+        rows_changed: Callable[[Sequence[ShardEntry]], None],
+        list_wanted: Callable[[], None],
+    ) -> None:
+        """The cluster's record is known: from now on inputs may come."""
+        self._rows_changed = rows_changed
+        self._list_wanted = list_wanted
+        self._runner = self._build(cluster, self)
+
+    async def run(self) -> None:
+        """Write, tick and store until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            tasks.start_soon(self._writer.run)
+            tasks.start_soon(self._keep_time)
+            tasks.start_soon(self._flush_when_wanted)
+            tasks.start_soon(self._checkpoint)
+            tasks.start_soon(self._sweep)
+
+    def outstanding(self) -> int | None:
+        """Shards meant for this node that it does not serve, or follow in sync, yet.
+
+        None: it is not known yet.
+        """
+        return None if self._runner is None else self._runner.core.outstanding()
+
+    def stand_down(self) -> None:
+        """Serve nothing more, for good."""
+        self._leaving = True
+        if self._runner is not None:
+            self._runner.stand_down(self._now_ms())
+
+    async def leave(self) -> None:
+        """Serve nothing more; return when all that was promised is on the disk."""
+        self.stand_down()
+        await self._writer.rest()
+
+    def statistics(self) -> ReplicatorStatistics:
+        return ReplicatorStatistics(
+            sends=self._sends,
+            sends_dropped=self._sends_dropped,
+            refusals_seen=self._refusals,
+            alarms=self._alarms,
+            journal=self._writer.statistics(),
+        )
+
+    # What comes from the coordinator; the keeper brings it.
+
+    @property
+    def revision(self) -> int:
+        """The coordinator's newest revision that was seen."""
+        return 0 if self._runner is None else self._runner.core.revision
+
+    def listing(self, listing: Listing, asked_at: int) -> None:
+        """Everything under the cluster's prefix, as read."""
+        if self._runner is not None:
+            self._runner.listing(listing, asked_at, self._now_ms())
+
+    def changed(self, changes: Sequence[Change]) -> None:
+        """One transaction, as a watch told of it."""
+        if self._runner is not None:
+            self._runner.changed(changes, self._now_ms())
+
+    def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None:
+        """The nodes that are registered now."""
+        if self._runner is not None:
+            self._runner.registered(nodes, self._now_ms(), draining=draining)
+
+    # What comes from links; the switchboard brings it.
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """What comes within is settled once, at the end."""
+        if self._runner is None:
+            yield
+        else:
+            with self._runner.batch():
+                yield
+
+    def received(self, node: str, message: Message) -> None:
+        """A message came from a node."""
+        if self._runner is not None and not self._leaving:
+            self._runner.received(node, message, self._now_ms())
+
+    def link_up(self, node: str, inbox: str) -> None:
+        """A node has proved itself on a link."""
+        self._inboxes[node] = inbox
+        if self._runner is not None:
+            self._runner.link_up(node, self._now_ms())
+
+    def link_down(self, node: str, reason: LinkDownReason) -> None:
+        """The link of a node ended."""
+        inbox = self._inboxes.pop(node, None)
+        if self._runner is None:
+            return
+        self._runner.link_down(node, self._now_ms())
+        lost = reason is LinkDownReason.LOST
+        if lost and inbox is not None and self._tasks is not None and not self._leaving:
+            self._tasks.start_soon(self._look_at, node, inbox)
+
+    async def _look_at(self, node: str, inbox: str) -> None:
+        if not await is_refused(inbox) or self._leaving or self._runner is None:
+            return
+        self._refusals += 1
+        log.warning("node_gone", peer=node)
+        self._runner.refused(node, self._now_ms())
+
+    # What the matches want.
+
+    def soon(self) -> None:
+        """`Hosting.flush` is to be called when the loop next yields."""
+        self._flush.set()
+
+    async def _flush_when_wanted(self) -> None:
+        while True:
+            await self._flush.wait()
+            self._flush = anyio.Event()
+            with self.batch():
+                self._hosting.flush()
+
+    # What the runner asks: ReplicaIo.
+
+    def persist(self, ticket: int, ops: tuple[StoreOp, ...]) -> None:
+        """Write these behind what came before."""
+        self._writer.put(ticket, ops)
+
+    def send(self, node: str, message: Message) -> None:
+        """Put it on the link, or drop and count it: replication asks again."""
+        try:
+            self._endpoint.send(node, message)
+        except LinkError:
+            self._sends_dropped += 1
+        except CodecError as error:
+            self._sends_dropped += 1
+            kind = type(message).__name__
+            log.error("replica_unsendable", peer=node, frame=kind, error=str(error))
+        else:
+            self._sends += 1
+
+    def cas(self, request: CasRequest) -> None:
+        """Ask the coordinator once, and tell what became of it."""
+        if self._tasks is not None:
+            self._tasks.start_soon(self._ask, request)
+
+    async def _ask(self, request: CasRequest) -> None:
+        try:
+            outcome = await self._coordinator.cas_many(request.writes)
+        except CoordinatorError as error:
+            outcome = CasUnknown(str(error))
+        assert self._runner is not None
+        self._runner.answered(request.id, outcome, self._now_ms())
+
+    def alarm(self, alarm: Alarm) -> None:
+        """Write it down, with what is known of the shard."""
+        self._alarms += 1
+        bound = {} if alarm.shard < 0 else {"shard": alarm.shard}
+        log.error("replica_alarm", code=alarm.code, error=alarm.message, **bound)
+
+    def table_changed(self, rows: tuple[ShardEntry, ...]) -> None:
+        """Rows of the shard table."""
+        self._rows_changed(rows)
+
+    def list_again(self) -> None:
+        """A record has moved past what is known."""
+        self._list_wanted()
+
+    def wake_at(self, at_ms: int | None) -> None:
+        """Tick then. Who sleeps longer is woken; who wakes too early looks again."""
+        self._due_ms = math.inf if at_ms is None else at_ms
+        if self._due_ms < self._asleep_until_ms:
+            self._timer.set()
+
+    async def _keep_time(self) -> None:
+        while True:
+            self._timer = anyio.Event()
+            self._asleep_until_ms = self._due_ms
+            with anyio.move_on_after((self._due_ms - self._now_ms()) / 1000):
+                await self._timer.wait()
+            self._asleep_until_ms = -math.inf
+            if self._now_ms() >= self._due_ms and self._runner is not None:
+                self._due_ms = math.inf  # unless the runner says otherwise
+                self._runner.tick(self._now_ms())
+
+    # What became of the journal's groups.
+
+    def _durable(self, puts: Sequence[Put]) -> None:
+        """The states' operations first: an acknowledgement may depend on them."""
+        with self.batch():
+            self._tell_states(puts, self._hosting.written)
+            last = max((put.ticket for put in puts), default=0)
+            if last and self._runner is not None:
+                self._runner.persisted(last, self._now_ms())
+
+    def _not_durable(self, puts: Sequence[Put]) -> None:
+        with self.batch():
+            self._tell_states(puts, self._hosting.failed)
+            for put in puts:
+                if put.ticket and self._runner is not None:
+                    self._runner.persist_failed(put.ticket, self._now_ms())
+
+    def _mended(self) -> None:
+        if self._runner is not None:
+            self._runner.disk_ok(self._now_ms())
+
+    @staticmethod
+    def _tell_states(
+        puts: Sequence[Put], tell: Callable[[Sequence[StoreOp]], None]
+    ) -> None:
+        ops = [op for put in puts for op in put.ops if isinstance(op, STATE_OPS)]
+        if ops:
+            tell(ops)
+
+    async def _checkpoint(self) -> None:
+        """Store a part of what has changed, again and again: recovery stays short."""
+        while True:
+            await anyio.sleep(CHECKPOINT_S)
+            while ops := self._hosting.checkpoint(self._now_ms(), CHECKPOINT_BYTES_MAX):
+                await self._writer.write(ops)
+
+    async def _sweep(self) -> None:
+        while True:
+            await anyio.sleep(SWEEP_S)
+            with self.batch():
+                self._hosting.sweep(self._now_ms())
+
+    def _now_ms(self) -> int:
+        """Rounded up: a timer that has run out is due."""
+        return math.ceil(self._clock.monotonic_s() * 1000)
