@@ -25,6 +25,8 @@ from hotseat.nodes.inspect.keys import KEYS
 from hotseat.nodes.telemetry import EVENTS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
+from hotseat.runtime.replication import message
+from hotseat.runtime.replication.role import TRANSITIONS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -44,13 +46,35 @@ def frames() -> Rows:
     yield ("tag", "frame", "fields", "meaning")
     kinds = [frame.Hello, *get_args(frame.Frame)]
     for kind in sorted(kinds, key=lambda kind: int(kind.__struct_config__.tag)):
-        sentence = (kind.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         yield (
             str(kind.__struct_config__.tag),
             f"`{kind.__name__}`",
             ", ".join(f"`{name}`" for name in kind.__struct_fields__),
-            re.sub(r"\s+", " ", sentence),
+            _first_paragraph(kind),
         )
+
+
+def _first_paragraph(kind: type) -> str:
+    text = (kind.__doc__ or "").strip().split("\n\n")[0]
+    return re.sub(r"\s+", " ", text)
+
+
+def replica_messages() -> Rows:
+    """What replicas say to each other."""
+    yield ("message", "fields", "meaning")
+    for kind in get_args(message.Message):
+        yield (
+            f"`{kind.__name__}`",
+            ", ".join(f"`{name}`" for name in kind.__struct_fields__),
+            _first_paragraph(kind),
+        )
+
+
+def role_changes() -> Rows:
+    """Every change of a replica's role."""
+    yield ("from", "to", "when")
+    for (old, new), why in TRANSITIONS.items():
+        yield (old.value, new.value, why)
 
 
 def limits() -> Rows:
@@ -140,6 +164,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "events": events,
     "exit_codes": exit_codes,
     "keys": keys,
+    "replica_messages": replica_messages,
+    "role_changes": role_changes,
 }
 
 
