@@ -320,9 +320,9 @@ class Replicator:
         """The states' operations first: an acknowledgement may depend on them."""
         with self.batch():
             self._tell_states(puts, self._hosting.written)
-            last = max((put.ticket for put in puts), default=0)
-            if last and self._runner is not None:
-                self._runner.persisted(last, self._now_ms())
+            for put in puts:
+                if put.ticket and self._runner is not None:
+                    self._runner.persisted(put.ticket, self._now_ms())
 
     def _not_durable(self, puts: Sequence[Put]) -> None:
         with self.batch():

@@ -4,6 +4,7 @@
     /hotseat/v1/<cluster>/node/<id>       NodeRecord, under a session: a hint
     /hotseat/v1/<cluster>/replica/<node>  ReplicaRecord
     /hotseat/v1/<cluster>/shard/<number>  ShardRecord: the only truth on ownership
+    /hotseat/v1/<cluster>/poison/<match>  PoisonRecord: its code ran when nodes died
 
 Values are JSON, so that an operator can read them with the store's own tools. Each
 carries `schema`; a record of a newer schema is refused, unknown fields are not
@@ -23,9 +24,11 @@ __all__ = [
     "SHARDS_MAX",
     "ClusterRecord",
     "ControlRecord",
+    "Death",
     "Keys",
     "Move",
     "NodeRecord",
+    "PoisonRecord",
     "ReplicaRecord",
     "ShardRecord",
     "decode_record",
@@ -122,7 +125,22 @@ class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-ControlRecord = ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord
+class Death(msgspec.Struct, frozen=True):
+    """A node process that ended while a match's code was running, and when."""
+
+    node: str
+    at_ms: int
+
+
+class PoisonRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`poison/<match>`: the newest deaths that it was seen at, oldest first."""
+
+    deaths: tuple[Death, ...]
+    nonce: str = ""
+    schema: int = SCHEMA
+
+
+ControlRecord = ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord | PoisonRecord
 
 _R = TypeVar("_R", bound=ControlRecord)
 
@@ -135,6 +153,7 @@ class Keys:
             raise ValueError(f"a cluster's name is not empty and has no /: {cluster!r}")
         self.prefix = f"/hotseat/v1/{cluster}/"
         self.cfg = f"{self.prefix}cfg"
+        self.poisons = f"{self.prefix}poison/"
 
     def node(self, node: str) -> str:
         return f"{self.prefix}node/{node}"
@@ -144,6 +163,13 @@ class Keys:
 
     def shard(self, shard: int) -> str:
         return f"{self.prefix}shard/{shard}"
+
+    def poison(self, match: str) -> str:
+        return f"{self.poisons}{match}"
+
+    def poison_of(self, key: str) -> str | None:
+        """The match that a `poison/` key is about, or None for another key."""
+        return key[len(self.poisons) :] if key.startswith(self.poisons) else None
 
     def node_of(self, key: str) -> str | None:
         """The node that a `node/` key is about, or None for another key."""
