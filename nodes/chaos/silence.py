@@ -39,7 +39,7 @@ class Silences:
     """Measures one fault after another."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, float] = {}  # since when a match is silent
+        self._waiting: dict[str, tuple[int, float]] = {}  # by match: fault, instant
         self._faults: list[list[float]] = []
 
     @property
@@ -47,42 +47,36 @@ class Silences:
         """Matches that have not been heard since the fault that hit them."""
         return len(self._waiting)
 
-    def struck(self, matches: Iterable[str], at_s: float) -> None:
-        """A fault struck these matches. One that still waits for an earlier fault
-        goes on waiting for that one."""
+    def struck(self, matches: Iterable[str], at_s: float) -> int:
+        """A fault struck these matches; returns its number. A match that still
+        waits since an earlier fault goes on waiting since that one."""
+        fault = len(self._faults)
         self._faults.append([])
         for match in matches:
-            self._waiting.setdefault(match, at_s)
+            self._waiting.setdefault(match, (fault, at_s))
+        return fault
 
-    def acknowledged(self, match: str, at_s: float) -> float | None:
-        """A match was heard; returns the silence that this ended, if it did."""
-        since_s = self._waiting.pop(match, None)
-        if since_s is None:
-            return None
-        silence_s = at_s - since_s
-        self._faults[-1].append(silence_s)
-        return silence_s
+    def acknowledged(self, match: str, at_s: float) -> None:
+        """A match was heard."""
+        waiting = self._waiting.pop(match, None)
+        if waiting is not None:
+            fault, since_s = waiting
+            self._faults[fault].append(at_s - since_s)
 
     def dropped(self, match: str) -> None:
         """Nobody asks any more: the match had ended, or its players left."""
         self._waiting.pop(match, None)
 
-    def last(self) -> Silence:
-        """Of the newest fault."""
-        return self._summary(self._faults[-1] if self._faults else [])
-
-    def total(self) -> Silence:
-        """Of all faults together: each match counts once per fault that hit it."""
-        return self._summary([one for fault in self._faults for one in fault])
-
-    def _summary(self, all_s: Sequence[float]) -> Silence:
-        ordered = sorted(all_s)
+    def of(self, faults: Iterable[int]) -> Silence:
+        """Of these faults together: a match counts once for each that hit it."""
+        chosen = frozenset(faults)
+        ordered = sorted(one for fault in chosen for one in self._faults[fault])
         return Silence(
             len(ordered),
             _percentile(ordered, 50),
             _percentile(ordered, 99),
             ordered[-1] if ordered else 0.0,
-            len(self._waiting),
+            sum(1 for fault, _ in self._waiting.values() if fault in chosen),
         )
 
 
@@ -91,4 +85,3 @@ def _percentile(ordered: Sequence[float], percent: float) -> float:
     if not ordered:
         return 0.0
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
-

@@ -24,6 +24,7 @@ COMMANDS = (
     ("down", "down:down", "Stop the cluster of a folder, and wait until it has."),
     ("status", "status:status", "Show the nodes, the shards they own, the matches."),
     ("loadtest", "loadtest:loadtest", "Let simulated players play, and check it all."),
+    ("demo", "demo:demo", "Kill nodes while matches are played; nothing is lost."),
     ("play", "play:play", "Play a game in the terminal, with people and bots."),
     ("game", "game:app", "List the games there are; check a game of yours."),
     ("replay", "replay:app", "Look at saved matches; verify them; try new code."),
