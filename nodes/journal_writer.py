@@ -86,11 +86,12 @@ class JournalWriter:
             self._rested = anyio.Event()
         self._stirred.set()
 
-    async def write(self, ops: tuple[StoreOp, ...]) -> None:
-        """Put these, without a ticket, and wait until they are durable or failed."""
+    async def write(self, ops: tuple[StoreOp, ...]) -> bool:
+        """Put these, without a ticket, and wait until they are durable, or not."""
         settled = anyio.Event()
         self._put(Put(0, ops, settled))
         await settled.wait()
+        return not self._broken
 
     async def rest(self) -> None:
         """Wait until all that was put is answered."""

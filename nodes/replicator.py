@@ -13,7 +13,7 @@ is gone, and its followers need not wait for its silence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -24,7 +24,7 @@ from anyio.abc import TaskGroup
 from ..runtime.clock import Clock, SystemClock
 from ..runtime.control_plane import ClusterRecord
 from ..runtime.coordinator import CasUnknown, Change, Coordinator, Listing
-from ..runtime.errors import CodecError, CoordinatorError, LinkError
+from ..runtime.errors import CodecError, CoordinatorError, LinkError, NotServing
 from ..runtime.frame import ShardEntry
 from ..runtime.journal import (
     Buried,
@@ -36,7 +36,7 @@ from ..runtime.journal import (
     StoreOp,
 )
 from ..runtime.link import Endpoint, LinkDownReason
-from ..runtime.replication.message import Message
+from ..runtime.replication.message import Message, Raw
 from ..runtime.replication.output import Alarm, CasRequest
 from .journal_writer import JournalWriter, JournalWriterStatistics, Put
 from .refused_check import is_refused
@@ -45,7 +45,7 @@ from .telemetry import get_logger
 if TYPE_CHECKING:
     from ..runtime.replica_runner import ReplicaRunner
 
-__all__ = ["Hosting", "Replicator", "ReplicatorStatistics"]
+__all__ = ["Replicator", "ReplicatorStatistics", "States"]
 
 CHECKPOINT_S = 1.0
 """Between two checkpoints: what is played meanwhile is played again at a start."""
@@ -61,23 +61,20 @@ STATE_OPS = (SavedState, SavedHistory, Checkpointed, Buried, Forgotten)
 log = get_logger()
 
 
-class Hosting(Protocol):
-    """What the shell asks of the matches beside what the runner tells them."""
+class States(Protocol):
+    """What the shell asks of this node's copies, beside what the runner tells them."""
 
-    def flush(self) -> None:
-        """Propose what waits; `soon` was called for it."""
+    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]: ...
 
-    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
-        """States to be stored now; none when there are none."""
+    def written(self, ops: Sequence[StoreOp]) -> None: ...
 
-    def sweep(self, now_ms: int) -> None:
-        """Put away what has been idle, or ended, for long enough."""
+    def failed(self, ops: Sequence[StoreOp]) -> None: ...
 
-    def written(self, ops: Sequence[StoreOp]) -> None:
-        """These operations on states are durable."""
+    def sweep(self, now_ms: int) -> None: ...
 
-    def failed(self, ops: Sequence[StoreOp]) -> None:
-        """Nothing of these is there."""
+    def take_alarms(self) -> Iterable[Alarm]: ...
+
+    def take_wanted(self) -> Iterable[tuple[int, str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +96,14 @@ class Replicator:
         coordinator: Coordinator,
         endpoint: Endpoint,
         journal: Journal,
-        hosting: Hosting,
+        states: States,
         build: Callable[[ClusterRecord, Replicator], ReplicaRunner],
         clock: Clock | None = None,
     ) -> None:
         """`build` makes the core and its runner once the cluster's record is known."""
         self._coordinator = coordinator
         self._endpoint = endpoint
-        self._hosting = hosting
+        self._states = states
         self._build = build
         self._clock = clock or SystemClock()
         self._writer = JournalWriter(
@@ -120,7 +117,6 @@ class Replicator:
         self._leaving = False
         self._due_ms = self._asleep_until_ms = math.inf
         self._timer = anyio.Event()
-        self._flush = anyio.Event()
         self._sends = self._sends_dropped = self._refusals = self._alarms = 0
 
     @property
@@ -146,7 +142,6 @@ class Replicator:
             self._tasks = tasks
             tasks.start_soon(self._writer.run)
             tasks.start_soon(self._keep_time)
-            tasks.start_soon(self._flush_when_wanted)
             tasks.start_soon(self._checkpoint)
             tasks.start_soon(self._sweep)
 
@@ -161,7 +156,7 @@ class Replicator:
         """Serve nothing more, for good."""
         self._leaving = True
         if self._runner is not None:
-            self._runner.stand_down(self._now_ms())
+            self._runner.stand_down(self.now_ms())
 
     async def leave(self) -> None:
         """Serve nothing more; return when all that was promised is on the disk."""
@@ -187,17 +182,17 @@ class Replicator:
     def listing(self, listing: Listing, asked_at: int) -> None:
         """Everything under the cluster's prefix, as read."""
         if self._runner is not None:
-            self._runner.listing(listing, asked_at, self._now_ms())
+            self._runner.listing(listing, asked_at, self.now_ms())
 
     def changed(self, changes: Sequence[Change]) -> None:
         """One transaction, as a watch told of it."""
         if self._runner is not None:
-            self._runner.changed(changes, self._now_ms())
+            self._runner.changed(changes, self.now_ms())
 
     def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None:
         """The nodes that are registered now."""
         if self._runner is not None:
-            self._runner.registered(nodes, self._now_ms(), draining=draining)
+            self._runner.registered(nodes, self.now_ms(), draining=draining)
 
     # What comes from links; the switchboard brings it.
 
@@ -213,20 +208,20 @@ class Replicator:
     def received(self, node: str, message: Message) -> None:
         """A message came from a node."""
         if self._runner is not None and not self._leaving:
-            self._runner.received(node, message, self._now_ms())
+            self._runner.received(node, message, self.now_ms())
 
     def link_up(self, node: str, inbox: str) -> None:
         """A node has proved itself on a link."""
         self._inboxes[node] = inbox
         if self._runner is not None:
-            self._runner.link_up(node, self._now_ms())
+            self._runner.link_up(node, self.now_ms())
 
     def link_down(self, node: str, reason: LinkDownReason) -> None:
         """The link of a node ended."""
         inbox = self._inboxes.pop(node, None)
         if self._runner is None:
             return
-        self._runner.link_down(node, self._now_ms())
+        self._runner.link_down(node, self.now_ms())
         lost = reason is LinkDownReason.LOST
         if lost and inbox is not None and self._tasks is not None and not self._leaving:
             self._tasks.start_soon(self._look_at, node, inbox)
@@ -236,20 +231,35 @@ class Replicator:
             return
         self._refusals += 1
         log.warning("node_gone", peer=node)
-        self._runner.refused(node, self._now_ms())
+        self._runner.refused(node, self.now_ms())
 
-    # What the matches want.
+    # What the matches want; see `ReplicaRunner`.
 
-    def soon(self) -> None:
-        """`Hosting.flush` is to be called when the loop next yields."""
-        self._flush.set()
+    def propose(
+        self, shard: int, items: Sequence[tuple[str, int, Raw]], now_ms: int
+    ) -> int:
+        """Append records to a shard that is served here.
 
-    async def _flush_when_wanted(self) -> None:
-        while True:
-            await self._flush.wait()
-            self._flush = anyio.Event()
-            with self.batch():
-                self._hosting.flush()
+        Raises:
+            ProposalRefused: It cannot be done now.
+        """
+        if self._runner is None:
+            raise NotServing("this node is still starting")
+        return self._runner.propose(shard, items, now_ms)
+
+    def confirm(self, shard: int, now_ms: int) -> int:
+        """Ask whether this node still owns the shard.
+
+        Raises:
+            NotServing: It does not serve it.
+        """
+        if self._runner is None:
+            raise NotServing("this node is still starting")
+        return self._runner.confirm(shard, now_ms)
+
+    def now_ms(self) -> int:
+        """The runner's clock, rounded up: a timer that has run out is due."""
+        return math.ceil(self._clock.monotonic_s() * 1000)
 
     # What the runner asks: ReplicaIo.
 
@@ -281,7 +291,7 @@ class Replicator:
         except CoordinatorError as error:
             outcome = CasUnknown(str(error))
         assert self._runner is not None
-        self._runner.answered(request.id, outcome, self._now_ms())
+        self._runner.answered(request.id, outcome, self.now_ms())
 
     def alarm(self, alarm: Alarm) -> None:
         """Write it down, with what is known of the shard."""
@@ -307,33 +317,33 @@ class Replicator:
         while True:
             self._timer = anyio.Event()
             self._asleep_until_ms = self._due_ms
-            with anyio.move_on_after((self._due_ms - self._now_ms()) / 1000):
+            with anyio.move_on_after((self._due_ms - self.now_ms()) / 1000):
                 await self._timer.wait()
             self._asleep_until_ms = -math.inf
-            if self._now_ms() >= self._due_ms and self._runner is not None:
+            if self.now_ms() >= self._due_ms and self._runner is not None:
                 self._due_ms = math.inf  # unless the runner says otherwise
-                self._runner.tick(self._now_ms())
+                self._runner.tick(self.now_ms())
 
     # What became of the journal's groups.
 
     def _durable(self, puts: Sequence[Put]) -> None:
         """The states' operations first: an acknowledgement may depend on them."""
         with self.batch():
-            self._tell_states(puts, self._hosting.written)
+            self._tell_states(puts, self._states.written)
             for put in puts:
                 if put.ticket and self._runner is not None:
-                    self._runner.persisted(put.ticket, self._now_ms())
+                    self._runner.persisted(put.ticket, self.now_ms())
 
     def _not_durable(self, puts: Sequence[Put]) -> None:
         with self.batch():
-            self._tell_states(puts, self._hosting.failed)
+            self._tell_states(puts, self._states.failed)
             for put in puts:
                 if put.ticket and self._runner is not None:
-                    self._runner.persist_failed(put.ticket, self._now_ms())
+                    self._runner.persist_failed(put.ticket, self.now_ms())
 
     def _mended(self) -> None:
         if self._runner is not None:
-            self._runner.disk_ok(self._now_ms())
+            self._runner.disk_ok(self.now_ms())
 
     @staticmethod
     def _tell_states(
@@ -343,19 +353,24 @@ class Replicator:
         if ops:
             tell(ops)
 
+    # The states' own times are the wall clock's.
+
     async def _checkpoint(self) -> None:
         """Store a part of what has changed, again and again: recovery stays short."""
         while True:
             await anyio.sleep(CHECKPOINT_S)
-            while ops := self._hosting.checkpoint(self._now_ms(), CHECKPOINT_BYTES_MAX):
-                await self._writer.write(ops)
+            clock_ms = self._clock.now_ms()
+            while ops := self._states.checkpoint(clock_ms, CHECKPOINT_BYTES_MAX):
+                if not await self._writer.write(ops):
+                    break  # they are given out again, after a pause
 
     async def _sweep(self) -> None:
         while True:
             await anyio.sleep(SWEEP_S)
             with self.batch():
-                self._hosting.sweep(self._now_ms())
-
-    def _now_ms(self) -> int:
-        """Rounded up: a timer that has run out is due."""
-        return math.ceil(self._clock.monotonic_s() * 1000)
+                self._states.sweep(self._clock.now_ms())
+                for alarm in self._states.take_alarms():
+                    self.alarm(alarm)
+                for shard, match in self._states.take_wanted():
+                    if self._runner is not None:
+                        self._runner.ask_state(shard, match, self.now_ms())

@@ -1,21 +1,27 @@
-"""`hotseat status`: every node, what it owns, how many matches it has."""
+"""`hotseat status`: every node, what it owns, who holds copies, how many matches."""
 
 from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, place
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 __all__ = ["status"]
+
+SHARDS_SHOWN_MAX = 64
+"""A longer table is cut down to the shards that lack something."""
 
 
 def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
-    """Show the nodes, the shards they own, the matches.
+    """Show the nodes, the shards they own, who holds copies, the matches.
 
     Exit status 0: every node is ready. 1: some are not. 3: none answers.
     """
@@ -39,13 +45,35 @@ async def _ask_all(place: Path | str) -> dict[str, Any]:
     home = await find_cluster(place)
     answers = await ask_cluster(home, "status")
     nodes = [_row(node, home.door(node), answer) for node, answer in answers.items()]
+    copies = home.redundancy.copies or 1
+    table = _shards(home.shards, nodes)
     return {
         "cluster": home.cluster,
         "dir": str(home.path),
         "shards": home.shards,
-        "shards_owned": sum(len(node["shards"]) for node in nodes),
+        "shards_owned": sum(1 for row in table if row["owner"]),
+        "shards_in_sync": sum(1 for row in table if len(row["isr"]) >= copies),
+        "copies": copies,
+        "min_isr": home.redundancy.min_isr,
+        "durability": home.redundancy.durability,
         "nodes": nodes,
+        "table": table,
     }
+
+
+def _shards(count: int, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the owner of each shard says of it; of two, the one of the higher epoch."""
+    rows: list[dict[str, Any]] = [
+        {"shard": shard, "owner": "", "epoch": 0, "isr": [], "lag": 0}
+        for shard in range(count)
+    ]
+    for node in nodes:
+        for name, epoch in node["epochs"].items():
+            row = rows[int(name)]
+            if epoch > row["epoch"]:
+                isr, lag = node["isr"].get(name, []), node["lag"].get(name, 0)
+                row |= {"owner": node["node"], "epoch": epoch, "isr": isr, "lag": lag}
+    return rows
 
 
 def _row(
@@ -57,6 +85,10 @@ def _row(
         "reachable": True,
         "ready": False,
         "shards": [],
+        "following": 0,
+        "epochs": {},
+        "isr": {},
+        "lag": {},
         "matches": 0,
         "ended": 0,
     }
@@ -75,7 +107,7 @@ def _show(found: dict[str, Any]) -> None:
     )
     table.add_column("node")
     table.add_column("state")
-    for column in ("shards", "matches", "ended"):
+    for column in ("shards", "copies held", "matches", "ended"):
         table.add_column(column, justify="right")
     for node in found["nodes"]:
         said = "ready" if node["ready"] else "not ready"
@@ -83,9 +115,39 @@ def _show(found: dict[str, Any]) -> None:
             node["node"],
             said if node["reachable"] else "no answer",
             str(len(node["shards"])),
+            str(node["following"]),
             str(node["matches"]),
             str(node["ended"]),
         )
-    Console().print(table)
-    if not any(node["reachable"] for node in found["nodes"]):
+    console = Console()
+    console.print(table)
+    if any(node["reachable"] for node in found["nodes"]):
+        _show_shards(console, found)
+    else:
         print(f"no node answers: hotseat up --dir {quote(found['dir'])} starts them")
+
+
+def _show_shards(console: Console, found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    copies = found["copies"]
+    rows = found["table"]
+    if len(rows) > SHARDS_SHOWN_MAX:
+        rows = [row for row in rows if len(row["isr"]) < copies]
+    shards = Table(
+        title=f"{found['shards_in_sync']} of {found['shards']} shards have"
+        f" {copies} {'copy' if copies == 1 else 'copies'} in sync"
+        f" (durability: {found['durability']})"
+    )
+    for column in ("shard", "owner", "epoch", "in sync", "lag"):
+        shards.add_column(column, justify="left" if column == "in sync" else "right")
+    for row in rows:
+        shards.add_row(
+            str(row["shard"]),
+            row["owner"] or "none",
+            str(row["epoch"]) if row["owner"] else "",
+            ", ".join(row["isr"]),
+            str(row["lag"]) if row["lag"] else "",
+        )
+    if rows:
+        console.print(shards)

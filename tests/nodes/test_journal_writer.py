@@ -133,8 +133,8 @@ async def test_a_disk_is_probed_while_things_keep_coming(
 async def test_write_returns_when_it_is_known(autojump_clock: object) -> None:
     """Durable or failed: who waits goes on either way."""
     async with stage() as it:
-        await it.writer.write((A,))
+        assert await it.writer.write((A,))
         assert it.disk.groups == [(A,)]
         it.disk.failing = True
-        await it.writer.write((B,))
+        assert not await it.writer.write((B,))
         assert it.disk.groups == [(A,)]

@@ -222,7 +222,7 @@ def test_a_secret_that_others_can_read_stops_a_node(tmp_path: Path) -> None:
 def test_the_help_of_a_command_tells_all_of_it(tmp_path: Path) -> None:
     """Not the one line of the overview alone: exit statuses, too."""
     done = hotseat("status", "--help", cwd=tmp_path)
-    assert "Show the nodes, the shards they own, the matches." in done.stdout
+    assert "Show the nodes, the shards they own, who holds copies" in done.stdout
     assert "3: none answers" in done.stdout
 
 
