@@ -210,7 +210,7 @@ class ReplicaRunner:
         self.settle(now_ms)
 
     def persisted(self, ticket: int, now_ms: int) -> None:
-        """A group is durable, and all before it."""
+        """A group is durable; those before it have been answered."""
         self.core.persisted(ticket, now_ms)
         self.settle(now_ms)
 

@@ -206,7 +206,7 @@ class NodeReplicas:
     # What the disk says.
 
     def persisted(self, ticket: int, now_ms: int) -> None:
-        """A group is durable, and all before it."""
+        """A group is durable; those before it have been answered."""
         self._note(now_ms)
         self._on_persisted(ticket)
 

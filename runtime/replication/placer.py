@@ -32,7 +32,7 @@ class Placer:
         self._up: frozenset[str] = frozenset()
         self._absent_since_ms: dict[str, int] = {}
         self._turn_at_ms = 0
-        self._budget = options.placer_edits_per_minute * 1.0
+        self._budget = options.placer_edits_per_minute * MINUTE_MS  # 60,000 an edit
         self._budget_at_ms = 0
 
     @property
@@ -73,7 +73,7 @@ class Placer:
             grace_ms=self._options.placer_grace_ms,
             limit=self._allowance(now_ms),
         )
-        self._budget -= len(found)
+        self._budget -= len(found) * MINUTE_MS
         return found
 
     def _allowance(self, now_ms: int) -> int:
@@ -81,6 +81,7 @@ class Placer:
         per_minute = self._options.placer_edits_per_minute
         passed_ms = now_ms - self._budget_at_ms
         self._budget_at_ms = now_ms
-        earned = per_minute * passed_ms / MINUTE_MS
-        self._budget = min(self._budget + earned, per_minute * 1.0)
-        return int(self._budget)
+        self._budget = min(
+            self._budget + per_minute * passed_ms, per_minute * MINUTE_MS
+        )
+        return self._budget // MINUTE_MS

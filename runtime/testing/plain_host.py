@@ -1,0 +1,140 @@
+"""A host for replicas without games: a match is the list of its records.
+
+What a follower holds can be compared with what its owner holds, record by record.
+Records are numbered from 1 in a match. Implements `Host` of `replica_runner.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgpack
+
+from ..journal import MatchLine, SavedState, StoreOp, StoreReader
+from ..replica_runner import FeedPage
+from ..replication.message import Entry, Piece
+from ..replication.output import (
+    Committed,
+    Confirmed,
+    Demoted,
+    Feed,
+    Install,
+    Serving,
+    StateWanted,
+)
+from ..replication.recovered import Recovered
+
+__all__ = ["PlainHost"]
+
+PAGE_MATCHES = 2
+"""Matches in one page of a feed: small, so that a feed takes several."""
+
+
+class PlainHost:
+    """The matches of one process. The public attributes are for tests to look at."""
+
+    def __init__(self) -> None:
+        self.matches: dict[int, dict[str, list[bytes]]] = {}
+        """By shard: the committed records of each match."""
+        self.epochs: dict[int, int] = {}
+        """By shard that is served: the epoch."""
+        self.acknowledged: list[tuple[int, str, int]] = []
+        """(shard, match, index) of what was proposed here and committed, in order."""
+        self.retried: list[tuple[int, str, int]] = []
+        """What was proposed here, and may or may not be committed elsewhere."""
+        self.confirmed_tokens: dict[int, int] = {}
+        """By shard: the newest token that was confirmed."""
+        self.installs = 0
+        self._proposed: dict[int, dict[tuple[str, int], None]] = {}
+
+    def recover(self, recovered: Recovered, store: StoreReader) -> None:
+        """Take what a disk had: stored states, then what is known to be committed."""
+        for shard, found in recovered.shards.items():
+            for line in store.manifest(shard):
+                body = store.state(line.match)
+                assert body is not None, line
+                self._of(shard)[line.match] = msgpack.unpackb(body)
+            known = [entry for entry in found.entries if entry.seq <= found.commit]
+            self._apply(shard, known)
+
+    def next_index(self, shard: int, match: str) -> int:
+        """For the next record of a match: behind all that was proposed."""
+        waiting = sum(name == match for name, _ in self._proposed.get(shard, ()))
+        return len(self._of(shard).get(match, ())) + waiting + 1
+
+    def proposed(self, shard: int, match: str, index: int) -> None:
+        """This record waits for its commit."""
+        self._proposed.setdefault(shard, {})[match, index] = None
+
+    # What the core says.
+
+    def demoted(self, demoted: Demoted) -> None:
+        assert self.epochs.pop(demoted.shard) == demoted.epoch
+        for match, index in self._proposed.pop(demoted.shard, ()):
+            self.retried.append((demoted.shard, match, index))
+
+    def install(self, install: Install) -> tuple[StoreOp, ...]:
+        if install.page == 0:
+            self.matches[install.shard] = {}
+            self.installs += 1
+        return tuple(self._take(install.shard, piece) for piece in install.pieces)
+
+    def committed(self, committed: Committed) -> None:
+        self._apply(committed.shard, committed.entries)
+
+    def serving(self, serving: Serving) -> None:
+        assert serving.shard not in self.epochs, serving
+        self.epochs[serving.shard] = serving.epoch
+
+    def confirmed(self, confirmed: Confirmed) -> None:
+        self.confirmed_tokens[confirmed.shard] = confirmed.token
+
+    def feed(self, feed: Feed) -> FeedPage:
+        names = sorted(m for m in self._of(feed.shard) if m > feed.cursor)
+        page = tuple(self._piece(feed.shard, name) for name in names[:PAGE_MATCHES])
+        more = len(names) > PAGE_MATCHES
+        return FeedPage(page, page[-1].match if more else None)
+
+    def state(self, wanted: StateWanted) -> tuple[Piece, ...]:
+        return (self._piece(wanted.shard, wanted.match),)
+
+    def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]:
+        return (self._take(shard, piece),)
+
+    def _of(self, shard: int) -> dict[str, list[bytes]]:
+        return self.matches.setdefault(shard, {})
+
+    def _apply(self, shard: int, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            records = self._of(shard).setdefault(entry.match, [])
+            if entry.index <= len(records):
+                continue
+            assert entry.index == len(records) + 1, (entry, len(records))
+            records.append(bytes(entry.record))
+            waiting = self._proposed.get(shard, {})
+            if (entry.match, entry.index) in waiting:
+                del waiting[entry.match, entry.index]
+                self.acknowledged.append((shard, entry.match, entry.index))
+
+    def _piece(self, shard: int, match: str) -> Piece:
+        records = self._of(shard)[match]
+        body: bytes = msgpack.packb(records)
+        return Piece(match, len(records), 0, len(body), body)
+
+    def _take(self, shard: int, piece: Piece) -> StoreOp:
+        self._of(shard)[piece.match] = msgpack.unpackb(piece.data)
+        line = MatchLine(
+            match=piece.match,
+            shard=shard,
+            epoch=1,
+            creation="",
+            game="plain",
+            version="1",
+            seats=(),
+            index=piece.index,
+            digest=b"",
+            time_ms=0,
+            armed_ms=None,
+            ended=False,
+        )
+        return SavedState(line, piece.data)

@@ -1,0 +1,103 @@
+"""What a node's replicas are made of: timers, beats and the placer."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.replication.heartbeat import Heartbeat
+from hotseat.runtime.replication.message import Alive
+from hotseat.runtime.replication.options import ReplicationOptions
+from hotseat.runtime.replication.placer import Placer
+from hotseat.runtime.replication.timers import Timers
+
+
+def record(owner: str, *want: str) -> ShardRecord:
+    """Owned in epoch 3, everybody wanted in sync."""
+    isr = tuple((node, "i") for node in want)
+    return ShardRecord(owner=owner, epoch=3, isr=isr, want=want, claim="c")
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 50)), max_size=40))
+def test_a_timer_comes_at_its_earliest_time_once(wishes: list[tuple[int, int]]) -> None:
+    """Whatever was wished in whatever order, as a table of minima would say."""
+    timers = Timers()
+    table: dict[int, int] = {}
+    for key, due_ms in wishes:
+        timers.want(key, due_ms)
+        table[key] = min(due_ms, table.get(key, due_ms))
+    timers.want(9, None)
+    for now_ms in range(52):
+        assert timers.next_ms() == min(table.values(), default=None)
+        due = sorted(key for key, at in table.items() if at <= now_ms)
+        assert sorted(timers.pop(now_ms)) == due
+        table = {key: at for key, at in table.items() if key not in due}
+
+
+def test_peers_are_told_what_concerns_them() -> None:
+    """Each peer hears of the shards that it holds, or is to hold; nobody else."""
+    heartbeat = Heartbeat("a", 100)
+    heartbeat.regroup(
+        [
+            (0, record("a", "a", "b"), 3),
+            (1, record("b", "b", "a"), None),
+            (2, record("a", "a", "c"), 4),
+            (3, record("x", "x", "y"), None),
+        ]
+    )
+    assert dict(heartbeat.beat(1000, 77)) == {
+        "b": Alive(77, ((0, 3),)),
+        "c": Alive(77, ((2, 4),)),
+    }
+    assert dict(heartbeat.beat(1050, 77)) == {}
+    heartbeat.greet("b")
+    assert dict(heartbeat.beat(1060, 78)) == {"b": Alive(78, ((0, 3),))}
+    assert heartbeat.due_ms() == 1100
+    assert set(dict(heartbeat.beat(1100, 79))) == {"b", "c"}
+
+
+def placer(**options: int) -> Placer:
+    return Placer("a", 2, ReplicationOptions(**options))
+
+
+def test_only_the_first_node_that_is_up_places() -> None:
+    """One that drains, or is not registered, leaves it to the next."""
+    one = placer()
+    assert not one.acting
+    one.registered(frozenset("ab"), frozenset())
+    assert one.acting
+    one.registered(frozenset("ab"), frozenset("a"))
+    assert not one.acting
+    one.registered(frozenset("b"), frozenset())
+    assert not one.acting
+
+
+def test_a_lost_node_is_replaced_after_the_grace() -> None:
+    """Not before; and one that came back in time keeps its place."""
+    one = placer(placer_grace_ms=5000)
+    records = {0: record("b", "b", "x")}
+    one.registered(frozenset("abc"), frozenset())
+    assert one.edits(records, 0) == ()
+    assert one.edits(records, 4000) == ()
+    one.registered(frozenset("abcx"), frozenset())
+    one.registered(frozenset("abc"), frozenset())
+    assert one.edits(records, 5000) == ()
+    assert one.edits(records, 9000) == ()
+    (edit,) = one.edits(records, 10_000)
+    assert edit.want == ("b", "a")
+
+
+def test_edits_are_limited_by_the_minute() -> None:
+    """Each costs a copy of a shard: a budget, filled evenly."""
+    one = placer(placer_edits_per_minute=6)
+    records = {shard: record("b", "b") for shard in range(20)}
+    one.registered(frozenset("ab"), frozenset())
+    made = []
+    for now_ms in range(0, 61_000, 500):
+        edits = one.edits(records, now_ms)
+        made.append(len(edits))
+        for edit in edits:
+            records[edit.shard] = record("b", *edit.want)
+    assert made[0] == 6
+    assert sum(made) == 12
