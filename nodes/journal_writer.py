@@ -16,7 +16,6 @@ import anyio
 
 from ..runtime.errors import JournalFailed
 from ..runtime.journal import Journal, StoreOp
-from .telemetry import get_logger
 
 __all__ = ["JournalWriter", "JournalWriterStatistics", "Put"]
 
@@ -26,8 +25,6 @@ PROBE_S_MAX = 2.0
 
 GROUP_OPS_MAX = 4096
 """Operations in one group: bounds how long what is put meanwhile has to wait."""
-
-log = get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +129,17 @@ class JournalWriter:
             if group:
                 with anyio.CancelScope(shield=True):
                     await self._journal.write(group)
-        except JournalFailed as error:
-            await self._survive(error, puts)
+        except JournalFailed:
+            await self._survive(puts)
             return
         self._groups += 1
         self._operations += len(group)
         self._settle(puts, self._done)
 
-    async def _survive(self, error: JournalFailed, puts: list[Put]) -> None:
+    async def _survive(self, puts: list[Put]) -> None:
         """All that waits fails; so does what comes, until the disk writes again."""
         self._broken = True
         self._failures += 1
-        log.error("journal_failed", code=error.code, error=str(error))
         self._settle(puts, self._failed)
         pause_s = PROBE_S_MIN
         while self._broken:
@@ -152,7 +148,6 @@ class JournalWriter:
             pause_s = min(2 * pause_s, PROBE_S_MAX)
             self._broken = not await self._reopens()
         self._fail_waiting()  # it may build on what has failed
-        log.info("journal_mended")
         self._mended()
 
     async def _fail_what_comes(self) -> None:
