@@ -1,0 +1,1 @@
+"""Whole clusters in one process, in virtual time, from a seed."""

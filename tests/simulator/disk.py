@@ -1,0 +1,144 @@
+"""A node's disk, in time: one write at a time, what waits meanwhile becomes the next.
+
+It outlives the processes of its node. What it holds, and how it loses it, is the
+production's own `MemoryDisk`; here is how long it takes, and when it fails.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from hotseat.runtime.errors import JournalFailed
+from hotseat.runtime.journal import StoreOp
+from hotseat.runtime.replication.recovered import Recovered
+from hotseat.runtime.testing.memory_journal import DiskImage, MemoryDisk
+
+from .scheduler import MS, Scheduler
+from .settings import Settings
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from .process import Process
+
+__all__ = ["Disk"]
+
+REOPEN_MS = 200
+"""Between two attempts to use a journal again that failed."""
+
+_Group = tuple[int, tuple[StoreOp, ...]]
+
+
+class Disk:
+    """Of one node."""
+
+    def __init__(
+        self, scheduler: Scheduler, trace: Trace, settings: Settings, node: str
+    ) -> None:
+        self.store = MemoryDisk()
+        self.slow_us = 0
+        self.images: list[DiskImage] = []
+        """Copies that somebody took, oldest first; see `image_restored`."""
+        self._scheduler = scheduler
+        self._trace = trace
+        self._node = node
+        self._draw = random.Random(f"disk {settings.seed} {node}")
+        self._process: Process | None = None
+        self._queue: list[_Group] = []
+        self._writing: list[_Group] = []
+        self._tickets = 0
+        self._failed = False
+        self._lied_from = ""
+
+    def mount(self, process: Process) -> None:
+        """A new process uses it."""
+        self._process = process
+        self._queue, self._writing = [], []
+        self._failed = False
+
+    def recovered(self) -> Recovered:
+        """What that process finds."""
+        return self.store.recover()
+
+    def heal(self) -> None:
+        """It is quick, and takes what it is given."""
+        self.slow_us = 0
+        self.store.failing = ""
+        self.store.lying = False
+
+    def lie(self) -> None:
+        """From now on it says that it has synced, and has not."""
+        self.store.lying = True
+        self._lied_from = "" if self._process is None else self._process.boot
+
+    def crash(self, *, power_failed: bool) -> None:
+        """The process is gone, and perhaps the machine's power with it."""
+        assert self._process is not None
+        lied = self.store.lying and power_failed
+        self.store.crash(self._draw, lose_unsynced=power_failed)
+        if lied and self._lied_from == self._process.boot:
+            # A tail that is gone while the data claim this very boot cannot be told
+            # from the truth by anybody: the journal must find the hole by itself.
+            self.store.damage()
+        self._queue, self._writing = [], []
+
+    def write(self, process: Process, ticket: int, ops: tuple[StoreOp, ...]) -> None:
+        """Make a group durable, and tell the process."""
+        if process is not self._process or not process.alive:
+            return
+        self._queue.append((ticket, ops))
+        if self._failed:
+            self._scheduler.after(50, self._fail_queue, process)
+        elif not self._writing:
+            self._begin(process)
+
+    def _begin(self, process: Process) -> None:
+        self._writing, self._queue = self._queue, []
+        for _, ops in self._writing:
+            self._tickets += 1
+            self.store.begin(self._tickets, ops)
+        duration_us = 100 + int(self._draw.random() * 900)
+        if self.slow_us:
+            duration_us += int(self.slow_us * self._draw.random())
+        self._scheduler.after(duration_us, self._done, process)
+
+    def _done(self, process: Process) -> None:
+        if process is not self._process or not process.alive:
+            return
+        written, self._writing = self._writing, []
+        try:
+            self.store.sync_upto(self._tickets)
+        except JournalFailed as error:
+            self._trace.struck("journal_failed", f"{self._node} {error.code}")
+            self._failed = True
+            self._queue = written + self._queue
+            self._fail_queue(process)
+            self._scheduler.after(REOPEN_MS * MS, self._reopen, process)
+            return
+        for ticket, ops in written:
+            process.persisted(ticket, ops)
+        if self._queue:
+            self._begin(process)
+
+    def _fail_queue(self, process: Process) -> None:
+        if process is not self._process or not self._failed:
+            return
+        failed, self._queue = self._queue, []
+        for ticket, ops in failed:
+            process.persist_failed(ticket, ops)
+
+    def _reopen(self, process: Process) -> None:
+        if process is not self._process or not process.alive:
+            return
+        try:
+            self.store.reopen()
+        except JournalFailed:
+            self._scheduler.after(REOPEN_MS * MS, self._reopen, process)
+            return
+        self._failed = False
+        process.disk_ok()
+
+    def take_image(self) -> None:
+        """Somebody copies the whole disk."""
+        if len(self.images) < 4:
+            self.images.append(self.store.image())

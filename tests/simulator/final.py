@@ -1,0 +1,129 @@
+"""The last checks, long after the faults: nothing is lost, everybody gets on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.match_id import match_id, shard_of
+
+from .scheduler import MS
+from .violation import Violation
+
+if TYPE_CHECKING:
+    from .process import Process
+    from .world import World
+
+__all__ = ["check_final"]
+
+PROGRESS_MS = 3_500
+"""Every player must have been answered so recently."""
+
+
+def check_final(world: World) -> None:
+    """Hold what is left against what was promised.
+
+    Raises:
+        Violation: A promise was broken.
+    """
+    _check_acknowledged(world)
+    lost = world.lost_shards()
+    world.trace.counts["shards_lost"] += len(lost)
+    for shard in range(world.settings.shards):
+        if shard not in lost:
+            _check_shard(world, shard)
+    _check_progress(world, lost)
+
+
+def _check_acknowledged(world: World) -> None:
+    """Every acknowledged action stands in the history, once, at its index."""
+    for match, keys in world.account.acked.items():
+        known = world.history.matches[match]
+        for key, (revision, index) in keys.items():
+            record = known.records[index]
+            if record.key != key or record.revision != revision:
+                raise Violation(
+                    "I1",
+                    f"{key} of {match} was acknowledged at {index}; there is {record}",
+                )
+
+
+def _check_shard(world: World, shard: int) -> None:
+    record = world.checks.record(shard)
+    if record is None or record.owner is None:
+        raise Violation("I13", f"nobody owns shard {shard}: {record}")
+    owner = world.network.processes[record.owner]
+    if owner.serves.get(shard) != record.epoch:
+        raise Violation("I13", f"shard {shard} is not served: {record} {owner.serves}")
+    servers = [p.boot for p in world.network.processes.values() if shard in p.serves]
+    if servers != [owner.boot]:
+        raise Violation("I15", f"shard {shard} is served by {servers}: {record}")
+    _check_copies(world, shard, record)
+    log = world.history.logs[shard]
+    expected = {e.match for e in log}
+    for process in [owner, *_followers(world, record)]:
+        _check_states(world, process, shard, expected)
+    _check_accounts(world, owner, expected)
+
+
+def _followers(world: World, record: ShardRecord) -> list[Process]:
+    return [world.network.processes[n] for n, _ in record.isr if n != record.owner]
+
+
+def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
+    """All that are wanted are in sync again."""
+    if world.settings.missing_version:
+        return
+    members = sorted(node for node, _ in record.isr)
+    wanted = set(record.want)
+    if not wanted <= set(members) or len(members) > len(wanted):
+        raise Violation("I13", f"shard {shard} is not in sync as wanted: {record}")
+    for node, ident in record.isr:
+        if ident in world.dead_idents:
+            raise Violation("I12", f"{node} {ident} is in sync, and dead: {record}")
+
+
+def _check_states(
+    world: World, process: Process, shard: int, expected: set[str]
+) -> None:
+    """Each copy of a match is at a committed record, and equal there."""
+    lines = {line.match: line for line in process.host.lines(shard)}
+    for match in sorted(expected):
+        line = lines.get(match)
+        records = world.history.matches[match].records
+        if line is None:
+            raise Violation("I1", f"{process.boot} does not hold {match} of {shard}")
+        if line.index >= len(records) or line.index < len(records) - 40:
+            raise Violation(
+                "I3",
+                f"{process.boot} holds {match} at {line.index} of {len(records)}",
+            )
+        excused = world.settings.impure or line.quarantined
+        if line.digest != records[line.index].digest and not excused:
+            raise Violation("I10", f"{process.boot} differs in {match} at {line.index}")
+
+
+def _check_accounts(world: World, owner: Process, expected: set[str]) -> None:
+    """The owner can show the whole log of each match."""
+    for match in sorted(expected):
+        records = world.history.matches[match].records
+        shown = owner.host.account(match)
+        if len(shown) < len(records) - 5 or len(shown) > len(records):
+            raise Violation(
+                "I1",
+                f"{owner.boot} has {len(shown)} records of {match}, of {len(records)}",
+            )
+
+
+def _check_progress(world: World, lost: list[int]) -> None:
+    end_us = world.scheduler.now_us
+    for player in world.players:
+        match = match_id("local", player.table_key)
+        if shard_of(match, world.settings.shards) in lost:
+            continue
+        silent_ms = (end_us - player.answered_us) // MS
+        if silent_ms > PROGRESS_MS:
+            raise Violation(
+                "I13",
+                f"{player.name} was not answered for {silent_ms} ms: {player.status()}",
+            )

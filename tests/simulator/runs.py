@@ -1,0 +1,65 @@
+"""Running seeds: one, or many in several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import structlog
+
+from .hosting import hosting_of
+from .mutants import MUTANTS, mutated
+from .scenarios import SCENARIOS
+from .settings import draw_settings
+from .world import Outcome, run_world
+
+__all__ = ["command_of", "run_seed", "run_seeds"]
+
+
+def run_seed(
+    seed: int, *, scenario: str = "", mutant: str = "", show: bool = False
+) -> Outcome:
+    """Live through one seed; with a scenario its nemesis follows a script.
+
+    With a mutant, one rule of the product is broken meanwhile.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(60))
+    settings = draw_settings(seed)
+    script = None
+    if scenario:
+        chosen = SCENARIOS[scenario]
+        settings, script = chosen.settings(settings), chosen.script
+    hosting = hosting_of("matches")
+    if not mutant:
+        return run_world(settings, hosting, script=script, show=show)
+    with mutated(MUTANTS[mutant]):
+        return run_world(settings, hosting, script=script, show=show)
+
+
+def run_seeds(
+    seeds: Iterable[int], *, scenario: str = "", mutant: str = "", jobs: int = 1
+) -> Iterator[Outcome]:
+    """Outcomes in the order of the seeds."""
+    if jobs <= 1:
+        for seed in seeds:
+            yield run_seed(seed, scenario=scenario, mutant=mutant)
+        return
+    asked = [(seed, scenario, mutant) for seed in seeds]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_run_asked, asked, chunksize=4)
+
+
+def _run_asked(asked: tuple[int, str, str]) -> Outcome:
+    seed, scenario, mutant = asked
+    return run_seed(seed, scenario=scenario, mutant=mutant)
+
+
+def command_of(seed: int, *, scenario: str = "", mutant: str = "") -> str:
+    """What to run to see a seed again."""
+    command = f"python -m tests.simulator --seed {seed} -v"
+    if scenario:
+        command += f" --scenario {scenario}"
+    if mutant:
+        command += f" --mutant {mutant}"
+    return command
