@@ -12,22 +12,27 @@ It knows no clock, no coordinator and no disk: `runtime/replica_runner.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from msgspec import structs
-
-from ..control_plane import ClusterRecord, Keys, ShardRecord, decode_record
-from ..coordinator import ABSENT, CasConflict, CasOk, CasOutcome, Change, Listing
-from ..errors import ControlRecordInvalid
+from ..control_plane import ClusterRecord, Keys, ShardRecord
+from ..coordinator import (
+    CasOk,
+    CasOutcome,
+    CasUnknown,
+    Change,
+    Listing,
+)
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
 from .me import Me
 from .message import Alive, Message, Piece, Raw
-from .node_statistics import NodeStatistics
+from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
 from .output import Feed, IdentityKept, Output
 from .placer import Placer
+from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered
 from .role import Role
@@ -84,13 +89,12 @@ class NodeReplicas:
             )
             for shard, wanted in enumerate(layout)
         ]
-        self._records: list[ShardRecord | None] = [None] * len(layout)
-        self._revisions = [ABSENT] * len(layout)
+        self._readings = Readings(keys, len(layout))
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
-        self._placer = Placer(node, cluster.copies, options)
+        self._placer = Placer(node, boot, cluster.copies, options)
         self._placing = 0  # edits that have no answer yet
-        self._edits = 0  # ever proposed
+        self._counters = NodeCounters()
         self._timers = Timers()
         self._touched: dict[int, None] = {}  # shards to be settled
         self._owning: dict[int, int] = {}  # epoch by shard, as peers are told
@@ -98,8 +102,6 @@ class NodeReplicas:
         self._waiting: dict[int, list[int]] = {}  # ticket -> shards
         self._identity_ticket = 0
         self._disk_works = True
-        self._revision = 0
-        self._listed = False
         self._standing_down = False
         self._now_ms = 0
 
@@ -108,7 +110,7 @@ class NodeReplicas:
     @property
     def revision(self) -> int:
         """The coordinator's newest revision that was seen."""
-        return self._revision
+        return self._readings.revision
 
     def listing(self, listing: Listing, asked_at: int, now_ms: int) -> None:
         """Everything under the cluster's prefix, as read.
@@ -119,42 +121,32 @@ class NodeReplicas:
         if listing.revision < asked_at:
             self._coordinator_went_back(asked_at, listing.revision)
             return
-        found: set[int] = set()
-        identity: tuple[int, bytes | None] = (listing.revision, None)
-        for entry in listing.entries:
-            shard = self._shard_of(entry.key)
-            if shard is not None:
-                found.add(shard)
-                self._observe(shard, entry.revision, entry.value)
-            elif entry.key == self._keys.replica(self._me.node):
-                identity = (entry.revision, entry.value)
-        for shard, revision in enumerate(self._revisions):
-            if shard in found:
-                continue
-            if revision != ABSENT:
-                self._observe(shard, listing.revision, None)
-            else:
-                self._touch(shard).observe(ABSENT, None, self._now_ms)
-        self._identity.observe(*identity)
-        self._revision = max(self._revision, listing.revision)
-        self._listed = True
+        for reading in self._readings.listing(listing):
+            self._take(reading)
+        key = self._keys.replica(self._me.node)
+        mine = [entry for entry in listing.entries if entry.key == key]
+        for entry in mine:
+            self._identity.observe(entry.revision, entry.value)
+        if not mine:
+            self._identity.observe(listing.revision, None)
 
     def changed(self, changes: Sequence[Change], now_ms: int) -> None:
         """One transaction, as a watch told of it."""
         self._note(now_ms)
+        for reading in self._readings.changed(changes):
+            self._take(reading)
         for change in changes:
-            self._revision = max(self._revision, change.revision)
-            shard = self._shard_of(change.key)
-            if shard is not None:
-                self._observe(shard, change.revision, change.value)
-            elif change.key == self._keys.replica(self._me.node) and self._listed:
+            if (
+                change.key == self._keys.replica(self._me.node)
+                and self._readings.listed
+            ):
                 self._identity.observe(change.revision, change.value)
 
     def answered(self, request: int, outcome: CasOutcome, now_ms: int) -> None:
         """What became of a `CasRequest`."""
         self._note(now_ms)
         if isinstance(outcome, CasOk):
-            self._revision = max(self._revision, outcome.revision)
+            self._readings.revision = max(self.revision, outcome.revision)
         for answer in self._writer.answered(request, outcome):
             if answer.origin is Origin.IDENTITY:
                 self._identity.answered(answer.write, outcome, self._now_ms)
@@ -182,6 +174,7 @@ class NodeReplicas:
         """A message came from a node, over the link that is up now."""
         self._note(now_ms)
         self._me.heard[node] = self._now_ms
+        self._counters.received(message)
         if isinstance(message, Alive):
             self._on_alive(node, message)
         elif 0 <= message.shard < len(self._shards):
@@ -199,8 +192,8 @@ class NodeReplicas:
     def refused(self, node: str, now_ms: int) -> None:
         """A link broke, and an attempt to connect again was refused."""
         self._note(now_ms)
-        for shard, record in enumerate(self._records):
-            if record is not None and record.owner == node:
+        for shard, record in self._readings.known():
+            if record.owner == node:
                 self._touch(shard).refused(node, self._now_ms)
 
     # What the disk says.
@@ -304,7 +297,9 @@ class NodeReplicas:
         self._writer.add(self._effects.take_writes())
         self._beat()
         cas = self._writer.take_requests()
-        return self._effects.take_output(ticket, cas, self._next_ms())
+        output = self._effects.take_output(ticket, cas, self._next_ms())
+        self._counters.collected(output)
+        return output
 
     def serving(self) -> dict[int, int]:
         """Epoch by shard, for the shards that are served now."""
@@ -319,22 +314,22 @@ class NodeReplicas:
 
         All of them until the first listing; stopped ones are not counted.
         """
-        if not self._listed:
+        if not self._readings.listed:
             return len(self._shards)
         return sum(self._is_outstanding(shard) for shard in range(len(self._shards)))
 
     def record(self, shard: int) -> ShardRecord | None:
         """The newest reading of a shard's record."""
-        return self._records[shard]
+        return self._readings.records[shard]
 
     def statistics(self) -> NodeStatistics:
         """Gauges and counters of all shards together."""
         return NodeStatistics.of(
             self._shards,
+            replace(self._counters),
             open=self._identity.open,
             outstanding=self.outstanding(),
             writes_in_flight=self._writer.in_flight,
-            want_edits=self._edits,
         )
 
     def check(self) -> None:
@@ -350,34 +345,13 @@ class NodeReplicas:
 
     # Readings.
 
-    def _shard_of(self, key: str) -> int | None:
-        shard = self._keys.shard_of(key)
-        return shard if shard is not None and shard < len(self._shards) else None
-
-    def _observe(self, shard: int, revision: int, value: bytes | None) -> None:
-        """The record as of `revision`; an older one than the known changes nothing."""
-        if revision <= self._revisions[shard]:
-            return
-        if value is None:
-            self._take_record(shard, revision, None)
-            return
-        try:
-            record = decode_record(ShardRecord, self._keys.shard(shard), value)
-        except ControlRecordInvalid as error:
-            self._revisions[shard] = revision
-            self._touch(shard).stop(error.code, str(error))
-            return
-        self._take_record(shard, revision, record)
-
-    def _take_record(
-        self, shard: int, revision: int, record: ShardRecord | None
-    ) -> None:
-        if revision <= self._revisions[shard]:
-            return
-        self._revisions[shard] = revision
-        self._records[shard] = record
+    def _take(self, reading: Reading) -> None:
+        replica = self._touch(reading.shard)
         self._regroup = True
-        self._touch(shard).observe(revision, record, self._now_ms)
+        if reading.fault is not None:
+            replica.stop(*reading.fault)
+        else:
+            replica.observe(reading.revision, reading.record, self._now_ms)
 
     def _coordinator_went_back(self, asked_at: int, revision: int) -> None:
         message = (
@@ -389,19 +363,26 @@ class NodeReplicas:
 
     def _on_answer(self, answer: Answer, asked: RecordWrite) -> None:
         shard, outcome = asked.shard, answer.outcome
+        self._counters.conflicts += answer.moved
+        self._counters.unknowns += isinstance(outcome, CasUnknown)
         if answer.origin is Origin.PLACER:
             self._placing -= 1
             if isinstance(outcome, CasOk):
-                self._take_record(shard, outcome.revision, asked.record)
+                self._readings.landed(shard, outcome.revision, asked.record)
+                self._take(Reading(shard, outcome.revision, asked.record))
             return
+        if isinstance(outcome, CasOk):
+            self._counters.wrote(
+                self._readings.records[shard], asked.record, self._me.node
+            )
         self._touch(shard).answered(asked.nonce, outcome, answer.moved, self._now_ms)
-        if isinstance(outcome, CasOk) and outcome.revision > self._revisions[shard]:
-            self._revisions[shard] = outcome.revision
-            self._records[shard] = asked.record
-            self._regroup = True
-        elif isinstance(outcome, CasConflict):
-            known = self._revisions[shard] != answer.write.expected
-            self._effects.list_again |= answer.moved and not known
+        if isinstance(outcome, CasOk):
+            self._regroup |= self._readings.landed(
+                shard, outcome.revision, asked.record
+            )
+        elif answer.moved:
+            known = self._readings.revisions[shard] != answer.write.expected
+            self._effects.list_again |= not known
 
     def _on_alive(self, node: str, message: Alive) -> None:
         for shard, epoch in message.owned:
@@ -505,19 +486,10 @@ class NodeReplicas:
         due_ms = self._placing_due_ms()
         if due_ms is None or due_ms > self._now_ms:
             return
-        records = {
-            shard: record
-            for shard, record in self._known_records()
-            if self._shards[shard].stopped is None
-        }
-        edits = self._placer.edits(records, self._now_ms)
-        writes = []
-        for number, edit in enumerate(edits, self._edits + 1):
-            nonce = f"{self._me.nonce_prefix}.want-{number}"
-            record = structs.replace(records[edit.shard], want=edit.want, claim=nonce)
-            writes.append(RecordWrite(edit.shard, self._revisions[edit.shard], record))
-        self._edits += len(edits)
-        self._placing += len(edits)
+        stopped = [s for s, r in enumerate(self._shards) if r.stopped is not None]
+        writes = self._placer.writes(self._readings, stopped, self._now_ms)
+        self._counters.want_edits += len(writes)
+        self._placing += len(writes)
         self._writer.add(writes, Origin.PLACER)
 
     def _beat(self) -> None:
@@ -525,19 +497,14 @@ class NodeReplicas:
             self._regroup = False
             self._heartbeat.regroup(
                 (shard, record, self._owning.get(shard))
-                for shard, record in self._known_records()
+                for shard, record in self._readings.known()
             )
         for node, alive in self._heartbeat.beat(self._now_ms, self._me.clock_ms):
             self._effects.send(node, alive)
 
     def _placing_due_ms(self) -> int | None:
-        waits = self._placing or not self._listed or self._standing_down
+        waits = self._placing or not self._readings.listed or self._standing_down
         return None if waits else self._placer.due_ms()
-
-    def _known_records(self) -> Iterator[tuple[int, ShardRecord]]:
-        for shard, record in enumerate(self._records):
-            if record is not None:
-                yield shard, record
 
     def _next_ms(self) -> int | None:
         times = (
@@ -549,7 +516,7 @@ class NodeReplicas:
         return min((time for time in times if time is not None), default=None)
 
     def _is_outstanding(self, shard: int) -> bool:
-        replica, record = self._shards[shard], self._records[shard]
+        replica, record = self._shards[shard], self._readings.records[shard]
         if replica.stopped is not None:
             return False
         if record is None:

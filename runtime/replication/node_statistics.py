@@ -3,14 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ..control_plane import ShardRecord
+from .message import Fenced, InstallPage, Join, Message, Nacked
+from .output import Output
 from .role import Role
 from .shard import ShardReplica
 
-__all__ = ["NodeStatistics"]
+__all__ = ["NodeCounters", "NodeStatistics"]
+
+
+@dataclass(slots=True)
+class NodeCounters:
+    """What has happened since the start of the process."""
+
+    claims: int = 0
+    """Records written that made this node an owner, in a new epoch."""
+    handovers: int = 0
+    """Records written that made another node the owner."""
+    joins: int = 0
+    """Replicas taken into an in-sync set."""
+    evictions: int = 0
+    """Replicas put out of one, by their owner."""
+    demotions: int = 0
+    served: int = 0
+    """Times that a shard began to be served here."""
+    committed: int = 0
+    """Entries, here as an owner or a follower."""
+    confirmed: int = 0
+    nacks: int = 0
+    """Received: a follower's log did not join on."""
+    fences: int = 0
+    """Received: somebody has promised a higher epoch."""
+    rejoins: int = 0
+    """Received: a replica has another identity than its owner thought."""
+    installs_sent: int = 0
+    installs_taken: int = 0
+    conflicts: int = 0
+    """Writes of records that found another revision."""
+    unknowns: int = 0
+    """Writes of records of which nobody knows whether they landed."""
+    want_edits: int = 0
+    """Proposals of who shall hold a shard."""
+    alarms: int = 0
+
+    def wrote(self, before: ShardRecord | None, after: ShardRecord, node: str) -> None:
+        """A write of `node`, over the record as it was known, has landed."""
+        if after.epoch == 0:
+            return
+        if before is None or after.epoch != before.epoch:
+            self.claims += after.owner == node
+            self.handovers += after.owner != node
+            return
+        self.joins += len(set(after.isr) - set(before.isr))
+        self.evictions += len(set(before.isr) - set(after.isr))
+
+    def received(self, message: Message) -> None:
+        """A message came."""
+        self.nacks += isinstance(message, Nacked)
+        self.fences += isinstance(message, Fenced)
+        self.rejoins += isinstance(message, Join)
+
+    def collected(self, output: Output) -> None:
+        """This is about to be obeyed."""
+        self.alarms += len(output.alarms)
+        self.demotions += len(output.demoted)
+        self.served += len(output.serving)
+        self.confirmed += len(output.confirmed)
+        self.committed += sum(len(c.entries) for c in output.committed)
+        self.installs_taken += sum(install.last for install in output.installs)
+        self.installs_sent += sum(
+            isinstance(send.message, InstallPage) and send.message.last
+            for send in output.sends
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +97,7 @@ class NodeStatistics:
             "outstanding",
             "uncommitted",
             "writes_in_flight",
+            "lag",
         }
     )
 
@@ -46,21 +115,23 @@ class NodeStatistics:
     """Entries that wait for a commit, in all shards that are owned."""
     writes_in_flight: int
     """Requests to the coordinator without an answer."""
-    want_edits: int
-    """Proposals of who shall hold a shard."""
+    counters: NodeCounters
+    lag: Mapping[str, int] = field(default_factory=dict)
+    """By node: entries that its replicas of the shards owned here lack, together."""
 
     @classmethod
     def of(
         cls,
         shards: Sequence[ShardReplica],
+        counters: NodeCounters,
         *,
         open: bool,
         outstanding: int,
         writes_in_flight: int,
-        want_edits: int,
     ) -> NodeStatistics:
         """Add up what the shards say."""
         roles = Counter(shard.role for shard in shards)
+        owned = [shard for shard in shards if shard.role is Role.OWNER]
         return cls(
             open=open,
             owned=roles[Role.OWNER],
@@ -70,11 +141,7 @@ class NodeStatistics:
             claiming=roles[Role.CANDIDATE],
             stopped=sum(shard.stopped is not None for shard in shards),
             outstanding=outstanding,
-            uncommitted=sum(
-                shard.last_seq - shard.commit
-                for shard in shards
-                if shard.role is Role.OWNER
-            ),
+            uncommitted=sum(shard.last_seq - shard.commit for shard in owned),
             writes_in_flight=writes_in_flight,
-            want_edits=want_edits,
+            counters=counters,
         )

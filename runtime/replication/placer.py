@@ -7,11 +7,15 @@ that usually one works. Two at a time do no harm: a proposal is a compare-and-sw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from msgspec import structs
 
 from ..control_plane import ShardRecord
 from ..placement import WantEdit, repair
+from .effects import RecordWrite
 from .options import ReplicationOptions
+from .readings import Readings
 
 __all__ = ["Placer"]
 
@@ -24,8 +28,12 @@ MINUTE_MS = 60_000
 class Placer:
     """Watches who is registered; says, once a turn, what should be changed."""
 
-    def __init__(self, node: str, copies: int, options: ReplicationOptions) -> None:
+    def __init__(
+        self, node: str, nonce_prefix: str, copies: int, options: ReplicationOptions
+    ) -> None:
         self._node = node
+        self._nonce_prefix = nonce_prefix
+        self._nonces = 0
         self._copies = copies
         self._options = options
         self._registered: frozenset[str] = frozenset()
@@ -50,6 +58,20 @@ class Placer:
     def due_ms(self) -> int | None:
         """When `edits` may have something."""
         return self._turn_at_ms if self._up else None
+
+    def writes(
+        self, readings: Readings, skipped: Collection[int], now_ms: int
+    ) -> list[RecordWrite]:
+        """`edits` of the records as read, ready to be sent."""
+        records = {s: record for s, record in readings.known() if s not in skipped}
+        writes = []
+        for edit in self.edits(records, now_ms):
+            self._nonces += 1
+            nonce = f"{self._nonce_prefix}.want-{self._nonces}"
+            record = structs.replace(records[edit.shard], want=edit.want, claim=nonce)
+            revision = readings.revisions[edit.shard]
+            writes.append(RecordWrite(edit.shard, revision, record))
+        return writes
 
     def edits(
         self, records: Mapping[int, ShardRecord], now_ms: int

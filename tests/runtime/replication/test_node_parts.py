@@ -58,7 +58,7 @@ def test_peers_are_told_what_concerns_them() -> None:
 
 
 def placer(**options: int) -> Placer:
-    return Placer("a", 2, ReplicationOptions(**options))
+    return Placer("a", "boot", 2, ReplicationOptions(**options))
 
 
 def test_only_the_first_node_that_is_up_places() -> None:
