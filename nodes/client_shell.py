@@ -12,7 +12,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import anyio
 
@@ -54,6 +54,8 @@ the client closes."""
 @dataclass(frozen=True, slots=True)
 class ClientStatistics:
     """`waiting` is now; the others count since the start."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"waiting"})
 
     waiting: int
     asked: int

@@ -15,7 +15,7 @@ import math
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -54,6 +54,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class KeeperStatistics:
     """`ownership` is None before the cluster's record has been read."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"unowned_shards", "table_revision"})
 
     ready: bool
     registered: bool

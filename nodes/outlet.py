@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import msgspec
 
@@ -22,6 +23,8 @@ log = get_logger()
 @dataclass(frozen=True, slots=True)
 class OutletStatistics:
     """Frames since the start. `dropped`: the link was down or full."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset()
 
     delivered: int
     dropped: int

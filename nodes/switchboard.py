@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, get_args
+from typing import ClassVar, Protocol, get_args
 
 import msgspec
 
@@ -75,6 +75,8 @@ class Replicas(Protocol):
 @dataclass(frozen=True, slots=True)
 class SwitchboardStatistics:
     """Frames since the start. `misplaced`: no frame for a node from that peer."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset()
 
     kept: int
     forwarded: int

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar, TypeVarTuple
+from typing import ClassVar, Final, Protocol, TypeVar, TypeVarTuple
 
 from ..engine.interruption import Interruption
 
@@ -49,6 +49,8 @@ class Guard(Protocol):
 @dataclass(frozen=True, slots=True)
 class GuardStatistics:
     """Counted since the start."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset()
 
     calls: int = 0
     interrupted: int = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["Deadlines", "DeadlinesStatistics", "DueDeadline"]
 
@@ -29,6 +30,8 @@ class DueDeadline:
 @dataclass(frozen=True, slots=True)
 class DeadlinesStatistics:
     """`armed` and `heap` are now; `fired` counts what came due."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"armed", "heap"})
 
     armed: int
     heap: int

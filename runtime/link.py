@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from .frame import Frame
 
@@ -97,6 +97,8 @@ LinkEvent = Arrival | PeerUp | PeerDown
 @dataclass(frozen=True, slots=True)
 class EndpointStatistics:
     """Counters since the start; the gauges `peers` and `queued_frames` are now."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"peers", "queued_frames"})
 
     peers: int
     queued_frames: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .coordinator import Write
 from .frame import ShardEntry
@@ -48,6 +49,10 @@ class Output:
 @dataclass(frozen=True, slots=True)
 class OwnershipStatistics:
     """Gauges, and counters since the start of the process."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset(
+        {"serving", "outstanding", "claiming", "stopped"}
+    )
 
     serving: int
     outstanding: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from .frame import NodeEntry, ShardEntry, TableSnapshot
 
@@ -18,6 +19,10 @@ __all__ = ["ShardTable", "ShardTableStatistics"]
 @dataclass(frozen=True, slots=True)
 class ShardTableStatistics:
     """`unowned` counts the shards that nobody has ever owned, as far as known."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset(
+        {"shards", "unowned", "nodes", "revision"}
+    )
 
     shards: int
     unowned: int
