@@ -189,7 +189,8 @@ def credit_of(machine: Machine, records: Iterable[Record]) -> int | float:
     if not machine.game.credit_outages:
         return 0
     outages = (r for r in records if r.kind is RecordKind.CREDIT_OUTAGE)
-    return sum(outage.input["ms"] for outage in outages)
+    credit: int | float = sum(outage.input["ms"] for outage in outages)
+    return credit
 
 
 def _credited(machine: Machine, place: Place, index: int, record: Record) -> Place:

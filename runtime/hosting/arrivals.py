@@ -1,0 +1,175 @@
+"""Matches that come from another replica: an install of a whole shard, or the owner's
+copy of one match that differs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ..errors import CodecError, JournalCorrupt
+from ..games import UnknownGame
+from ..journal import Buried, MatchLine, SavedHistory, SavedState, StoreOp
+from ..match_codec import unpack_state
+from ..match_state import MatchState
+from ..record_codec import unpack_record
+from ..replication.message import Piece
+from ..replication.output import Install
+from .hot_match import INABILITIES, HotMatch
+from .restore import CannotRestore, play
+from .roster import Roster
+from .transfer import Assembly, Part
+
+__all__ = ["Arrivals"]
+
+
+class Arrivals:
+    """Puts what comes in pieces together, and takes it in."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._installs: dict[int, Assembly] = {}
+        self._copies: dict[str, Assembly] = {}
+
+    def wipe(self, shard: int) -> None:
+        """What is half here of the shard is worth nothing."""
+        self._installs.pop(shard, None)
+        roster = self._roster
+        for match in [m for m in self._copies if m in roster.members(shard)]:
+            del self._copies[match]
+
+    def install(self, install: Install) -> Iterator[tuple[StoreOp, HotMatch | None]]:
+        """A page of a shard's matches: what is to be persisted, and whose it is."""
+        shard = install.shard
+        if install.page == 0:
+            self._installs[shard] = Assembly()
+        assembly = self._installs.setdefault(shard, Assembly())
+        for piece in install.pieces:
+            try:
+                part = assembly.add(piece)
+            except CodecError as error:
+                self._roster.alarm(shard, "install_malformed", str(error))
+                continue
+            if part is not None and part.line.shard != shard:
+                text = f"match {piece.match} is of shard {part.line.shard}"
+                self._roster.alarm(shard, "install_malformed", text)
+            elif part is not None:
+                yield from self._take_in(part)
+        if install.last:
+            if not assembly.empty:
+                self._roster.alarm(shard, "install_malformed", "it ends in a piece")
+            del self._installs[shard]
+
+    def copied(self, shard: int, piece: Piece) -> None:
+        """A piece of the owner's copy of a match."""
+        match = self._roster.apart.get(piece.match)
+        if match is None or match.shard != shard:
+            return  # it was not asked for, or is no longer
+        assembly = self._copies.setdefault(piece.match, Assembly())
+        try:
+            part = assembly.add(piece)
+        except CodecError as error:
+            self._roster.alarm(shard, "copy_malformed", str(error))
+            return
+        if part is None:
+            return
+        del self._copies[piece.match]
+        if not part.last:
+            return
+        problem = self._adopt(match, part)
+        if problem:
+            text = f"match {match.match}: {problem}"
+            self._roster.alarm(shard, "copy_differs", text)
+
+    def _take_in(self, part: Part) -> Iterator[tuple[StoreOp, HotMatch | None]]:
+        line = part.line
+        if line.buried:
+            yield Buried(line), None
+            return
+        if not part.last:
+            yield SavedHistory(line.match, part.first, part.records), None
+            return
+        match, line = self._arrived(part)
+        if part.records:
+            yield SavedHistory(line.match, part.first, part.records), match
+        yield SavedState(line, part.state or b""), match
+        # A follower is hot; but what is over is wanted seldom.
+        if not line.ended and part.state:
+            self._roster.wake(match)
+
+    def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
+        line = part.line
+        if part.state and line.quarantined in INABILITIES:
+            line = msgspec.structs.replace(line, quarantined="")  # perhaps not here
+        match = HotMatch(line)
+        match.body = part.state
+        end = part.first + len(part.records) - 1
+        if part.records and end > line.index:
+            # The owner could not play these. This replica tries.
+            match.tail = list(part.records[max(0, line.index + 1 - part.first) :])
+            match.index = end
+        match.emitted = match.index
+        match.in_flight = 1
+        self._roster.hold(match)
+        return match, line
+
+    def _adopt(self, match: HotMatch, part: Part) -> str:
+        """Go on from the owner's copy; why not, if that cannot be."""
+        roster = self._roster
+        try:
+            state = unpack_state(part.state or b"", roster.find_machine)
+        except (CodecError, UnknownGame) as error:
+            return f"the owner's copy cannot be read: {error}"
+        if state.match != match.match:
+            return "the owner's copy is of another match"
+        try:
+            behind = self._records_behind(match, part, state)
+            if isinstance(behind, str):
+                return behind
+            for packed in behind:
+                state = play(roster.find_machine, state, packed)
+        except JournalCorrupt as error:
+            return str(error)
+        except CannotRestore as error:
+            return f"it differs again after the owner's copy: {error}"
+        match.state = state
+        roster.counts["copies_taken"] += 1
+        asks = match.asks
+        roster.unstick(match)
+        match.asks = asks  # a game that differs again and again is not asked for ever
+        roster.tiers.used(match, roster.now_ms)
+        return ""
+
+    def _records_behind(
+        self, match: HotMatch, part: Part, state: MatchState
+    ) -> list[bytes] | str:
+        """This replica's records behind the copy; what it lacks before is added."""
+        roster = self._roster
+        lacking = part.records[max(0, match.index + 1 - part.first) :]
+        end = part.first + len(part.records) - 1
+        if state.index > match.index:
+            joins = part.first <= match.index + 1 or match.index < 0
+            if end != state.index or not joins:
+                return f"records {match.index + 1} to {part.first - 1} are lacking"
+            if match.index < 0:
+                match.emitted = part.first - 1
+            match.tail += lacking
+            match.index = state.index
+            return []
+        own = roster.packed_records(match.match, state.index, 1)[:1]
+        try:
+            if own and unpack_record(own[0]).digest != state.digest:
+                return f"the owner's log has another record {state.index}"
+        except CodecError as error:
+            return str(error)
+        behind: list[bytes] = []
+        while state.index + len(behind) < match.index:
+            after = state.index + len(behind) + 1
+            page = roster.packed_records(
+                match.match, after, roster.options.transfer_bytes
+            )
+            if not page:
+                return f"record {after} is lacking"
+            behind += page
+        return behind

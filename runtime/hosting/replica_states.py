@@ -1,0 +1,458 @@
+"""The committed matches of this node, by shard: the same at the owner and at followers.
+
+It applies what is committed, at once, so that a takeover finds every match ready; it
+says what is to be written of the matches; it puts idle ones away, and wakes them; it
+feeds learners, and is fed.
+
+Rules:
+- Nothing here waits, has a clock, or raises because of one match. The store is read,
+  a bounded amount at a time; what is to be written is returned, and its outcome told
+  (`written`, `failed`).
+- A record is applied by the same code that decided on it, without a time budget, and
+  its digest compared. If it differs, the match is derived again from what is stored
+  and its log; if it still differs, it is set apart, and the owner's copy is wanted.
+- Records are never skipped, nor guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...engine.record import Record
+from ..errors import CodecError, JournalCorrupt
+from ..journal import (
+    Buried,
+    Checkpointed,
+    MatchLine,
+    SavedHistory,
+    SavedState,
+    StoreOp,
+    StoreReader,
+)
+from ..match_change import Change
+from ..match_codec import FindMachine
+from ..match_state import MatchState
+from ..record_codec import unpack_record
+from ..replica_runner import FeedPage
+from ..replication.message import Entry, Piece
+from ..replication.output import Alarm, Feed, Install
+from ..replication.recovered import Recovered
+from .arrivals import Arrivals
+from .feed import Feeder
+from .hot_match import HotMatch, blank_line, line_of, line_of_creation
+from .options import HostingOptions
+from .restore import CannotRestore, play
+from .retention import Retention
+from .roster import Roster
+
+__all__ = ["HostingStatistics", "ReplicaStates"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostingStatistics:
+    """What is here, and what has been."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset(
+        {"matches", "hot", "stuck", "quarantined", "dirty", "tail_bytes"}
+    )
+
+    matches: int
+    """In memory, at least with their line."""
+    hot: int
+    stuck: int
+    """Set apart, since they cannot be carried on here."""
+    quarantined: int
+    """All that are set apart."""
+    dirty: int
+    """Changed since they were given out to be written."""
+    tail_bytes: int
+    """Of records that are not known to be in the stored history."""
+    applied: int
+    repaired: int
+    """Differed, and did not when they were derived again."""
+    set_apart: int
+    woken: int
+    wake_failures: int
+    passivated: int
+    put_away: int
+    """Ended ones that left the memory."""
+    buried: int
+    copies_taken: int
+    checkpoints: int
+    alarms: int
+
+
+class ReplicaStates:
+    """See the module. All times are in milliseconds of the wall clock."""
+
+    def __init__(
+        self,
+        find_machine: FindMachine,
+        store: StoreReader,
+        options: HostingOptions | None = None,
+    ) -> None:
+        self._options = options or HostingOptions()
+        self._store = store
+        self._find_machine = find_machine
+        self._roster = Roster(find_machine, store, self._options)
+        self._arrivals = Arrivals(self._roster)
+        self._feeder = Feeder(
+            self._roster, store, self._options.transfer_bytes, self._roster.alarm
+        )
+        self._retention = Retention(store, self._options.ended_retention_s)
+        self._shards: set[int] = set()  # whose manifests are walked
+        self._burials: dict[str, Buried] = {}
+        self._unburied: list[Buried] = []
+        # What was given out to be written, by identity, and whose it is.
+        self._given: dict[int, tuple[StoreOp, HotMatch]] = {}
+
+    # What is committed.
+
+    def recover(self, recovered: Recovered) -> tuple[int, ...]:
+        """Know the matches that are stored, and apply the log up to its commit.
+
+        States are not loaded, but those that the log goes on with. Returns the shards
+        whose manifest cannot be read: they must not be taken for whole.
+        """
+        unreadable: list[int] = []
+        for shard, found in sorted(recovered.shards.items()):
+            self._shards.add(shard)
+            checkpoints = self._roster.checkpoints
+            checkpoints.start_at(shard, found.base_seq, found.base_epoch)
+            try:
+                for line in self._store.manifest(shard):
+                    if not (line.ended or line.buried):
+                        self._roster.found(line)
+            except JournalCorrupt as error:
+                self._roster.wipe(shard)
+                self._roster.alarm(shard, "manifest_corrupt", str(error))
+                unreadable.append(shard)
+                continue
+            for entry in found.entries:
+                if entry.seq <= found.commit:
+                    self.apply(shard, entry)
+        return tuple(unreadable)
+
+    def apply(self, shard: int, entry: Entry) -> None:
+        """An entry is committed, and was decided elsewhere: do it again here."""
+        match = self._expecting(shard, entry)
+        if match is None:
+            return
+        packed = bytes(entry.record)
+        if match.index >= 0:
+            self._roster.wake(match)
+        if not match.stuck:
+            try:
+                match.state = play(self._find_machine, match.state, packed)
+            except CannotRestore as error:
+                self._play_again(match, packed, error)
+        self._advance(match, entry, packed)
+        self._roster.counts["applied"] += 1
+
+    def took(self, shard: int, entry: Entry, change: Change) -> None:
+        """An entry is committed, and this node decided on it: `change`."""
+        match = self._expecting(shard, entry)
+        if match is None:
+            return
+        if match.stuck:
+            self._roster.unstick(match)
+        match.state = change.state
+        self._advance(match, entry, bytes(entry.record))
+
+    def quarantine(self, match: str, code: str) -> None:
+        """A verdict on the match: from now on it answers with `code`."""
+        held = self._held(match)
+        if held is None or held.stuck:
+            return
+        if held.state is None and not self._roster.wake(held):
+            return
+        held.code = code
+        self._roster.checkpoints.touch(held, self._roster.now_ms)
+
+    # Asking.
+
+    def get(self, match: str) -> MatchState | MatchLine | None:
+        """The match's state, woken if need be; its line, if it is set apart or buried;
+        None: there is none."""
+        held = self._held(match)
+        if held is None:
+            return self.line(match)
+        if held.code and not held.stuck:
+            return held.current_line()
+        if not self._roster.wake(held):
+            return held.current_line()
+        self._roster.tiers.used(held, self._roster.now_ms)
+        return held.state
+
+    def line(self, match: str) -> MatchLine | None:
+        """What is known of a match, without waking it."""
+        held = self._roster.matches.get(match)
+        if held is not None:
+            return held.current_line()
+        burial = self._burials.get(match)
+        if burial is not None:
+            return burial.line
+        return self._roster.stored_line(-1, match)
+
+    def lines(self, shard: int, *, ended: bool = False) -> Iterator[MatchLine]:
+        """The lines of the shard's matches in memory: of all that go on, at least.
+
+        With `ended` the stored ones are told too, behind them.
+        """
+        members = dict(self._roster.members(shard))
+        for match in members.values():
+            yield match.current_line()
+        if not ended:
+            return
+        try:
+            for line in self._store.manifest(shard):
+                if line.match not in members:
+                    yield line
+        except JournalCorrupt as error:
+            self._roster.alarm(shard, "manifest_corrupt", str(error))
+
+    def records(self, match: str, first: int, bytes_max: int) -> tuple[Record, ...]:
+        """The match's records from `first` on, without a gap.
+
+        At least one, if there is one; then as many as `bytes_max` holds, packed.
+
+        Raises:
+            JournalCorrupt: A stored one cannot be read.
+        """
+        packed = self._roster.packed_records(match, first, bytes_max)
+        try:
+            return tuple([unpack_record(one) for one in packed])
+        except CodecError as error:
+            raise JournalCorrupt(f"match {match}: {error}") from error
+
+    # To and from other replicas.
+
+    def feed(self, feed: Feed, limit: int) -> FeedPage:
+        """The page behind a learner's cursor, of at most `limit` bytes."""
+        return self._feeder.page(feed.shard, feed.cursor, limit)
+
+    def state_pieces(self, match: str) -> tuple[Piece, ...]:
+        """This node's copy of one match, for a follower whose own differs."""
+        line = self.line(match)
+        if line is None or line.shard < 0:
+            return ()
+        return self._feeder.copy(line.shard, match, self._options.copy_history_bytes)
+
+    def install(self, install: Install) -> tuple[StoreOp, ...]:
+        """A page of states from the owner; what is to be persisted of it."""
+        if install.page == 0:
+            self.wipe(install.shard)
+        self._shards.add(install.shard)
+        ops: list[StoreOp] = []
+        for op, match in self._arrivals.install(install):
+            ops.append(op)
+            if match is not None:
+                self._given[id(op)] = (op, match)
+        return tuple(ops)
+
+    def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]:
+        """A piece of the owner's copy of a match that was wanted.
+
+        Nothing is to be persisted at once: it is saved with the next checkpoint.
+        """
+        self._arrivals.copied(shard, piece)
+        return ()
+
+    def wipe(self, shard: int) -> None:
+        """The shard's matches are here no longer."""
+        self._arrivals.wipe(shard)
+        self._roster.wipe(shard)
+        self._shards.discard(shard)
+
+    def take_alarms(self) -> list[Alarm]:
+        """What an operator must know, since the last time."""
+        alarms, self._roster.alarms = self._roster.alarms, []
+        return alarms
+
+    def take_wanted(self) -> list[tuple[int, str]]:
+        """(shard, match) whose owner's copy is wanted, since the last time."""
+        wanted, self._roster.wanted = self._roster.wanted, []
+        return wanted
+
+    # Writing.
+
+    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
+        """What is due to be written, about `bytes_max` of it. Tell its outcome."""
+        self._roster.now_ms = now_ms
+        ops: list[StoreOp] = list(self._unburied)
+        self._unburied = []
+        for op in self._roster.checkpoints.collect(now_ms, bytes_max):
+            ops.append(op)
+            if isinstance(op, SavedHistory):
+                self._given[id(op)] = (op, self._roster.matches[op.match])
+            elif isinstance(op, SavedState):
+                self._given[id(op)] = (op, self._roster.matches[op.line.match])
+        return tuple(ops)
+
+    def written(self, ops: Iterable[object]) -> None:
+        """These are durable. Others than those that came from here are passed by."""
+        for op in ops:
+            if isinstance(op, Buried):
+                self._burials.pop(op.line.match, None)
+                self._roster.counts["buried"] += 1
+                continue
+            _, match = self._given.pop(id(op), (None, None))
+            if match is None:
+                continue
+            if isinstance(op, SavedHistory):
+                behind = op.first + len(op.records) - match.first
+                del match.tail[: max(0, behind)]
+            elif isinstance(op, SavedState):
+                match.in_flight -= 1
+                match.line = op.line
+                if not match.in_flight:
+                    match.body = None
+            if match.state is None and match.line.ended and match.saved:
+                self._roster.drop(match)  # it came to be stored
+
+    def failed(self, ops: Iterable[object]) -> None:
+        """These are not durable: they are given out again."""
+        roster = self._roster
+        for op in ops:
+            if isinstance(op, Buried):
+                self._burials.pop(op.line.match, None)
+            elif isinstance(op, Checkpointed):
+                roster.checkpoints.failed(op.shard, roster.now_ms)
+            _, match = self._given.pop(id(op), (None, None))
+            if match is None:
+                continue
+            if isinstance(op, SavedHistory):
+                match.emitted = min(match.emitted, op.first - 1)
+            else:
+                match.in_flight -= 1
+            if roster.matches.get(match.match) is match:
+                roster.checkpoints.failed(match.shard, roster.now_ms)
+                roster.checkpoints.touch(match, roster.now_ms)
+
+    def sweep(self, now_ms: int) -> None:
+        """Put away what is idle or over; try again what failed. About each second."""
+        roster = self._roster
+        for match in roster.tick(now_ms):
+            roster.wake(match)
+        for match in list(roster.tiers.over(now_ms)):
+            roster.drop(match)
+            roster.counts["put_away"] += 1
+        for match in list(roster.tiers.idle(now_ms)):
+            match.line = match.current_line()
+            match.state = None
+            roster.tiers.forget(match)
+            roster.counts["passivated"] += 1
+        try:
+            for burial in self._retention.walk(self._shards, now_ms):
+                known = burial.line.match
+                if known not in roster.matches and known not in self._burials:
+                    self._burials[known] = burial
+                    self._unburied.append(burial)
+        except JournalCorrupt as error:
+            roster.alarm(-1, "manifest_corrupt", str(error))
+
+    def statistics(self) -> HostingStatistics:
+        """What is here, and what has been."""
+        roster = self._roster
+        matches = roster.matches.values()
+        counts = roster.counts
+        return HostingStatistics(
+            matches=len(matches),
+            hot=roster.tiers.hot,
+            stuck=len(roster.apart),
+            quarantined=sum(1 for match in matches if match.code),
+            dirty=roster.checkpoints.dirty,
+            tail_bytes=sum(len(packed) for m in matches for packed in m.tail),
+            applied=counts["applied"],
+            repaired=counts["repaired"],
+            set_apart=counts["set_apart"],
+            woken=counts["woken"],
+            wake_failures=counts["wake_failures"],
+            passivated=counts["passivated"],
+            put_away=counts["put_away"],
+            buried=counts["buried"],
+            copies_taken=counts["copies_taken"],
+            checkpoints=roster.checkpoints.done,
+            alarms=counts["alarms"],
+        )
+
+    def _held(self, match: str) -> HotMatch | None:
+        """The match in memory, brought there if it is stored and not buried."""
+        held = self._roster.matches.get(match)
+        if held is not None or match in self._burials:
+            return held
+        line = self._roster.stored_line(-1, match)
+        if line is None or line.buried or line.shard < 0:
+            return None
+        return self._roster.found(line)
+
+    def _expecting(self, shard: int, entry: Entry) -> HotMatch | None:
+        """The match that the entry is next for; None if it is not to be applied."""
+        self._shards.add(shard)
+        roster = self._roster
+        match = roster.matches.get(entry.match)
+        if match is None:
+            line = roster.stored_line(shard, entry.match)
+            if line is None:
+                match = HotMatch(blank_line(entry.match, shard, ""))
+                roster.hold(match)
+            elif entry.index <= line.index:
+                roster.checkpoints.passed(shard, entry.seq, entry.epoch)
+                return None
+            else:
+                match = roster.found(line)
+        if entry.index > match.index + 1 and not match.tail and not match.dirty:
+            self._look_behind(match)
+        if entry.index <= match.index:
+            roster.checkpoints.passed(shard, entry.seq, entry.epoch)
+            return None
+        if entry.index > match.index + 1:
+            why = f"record {entry.index} came behind record {match.index}"
+            roster.set_apart(match, "log_gap", why)
+            return None
+        return match
+
+    def _look_behind(self, match: HotMatch) -> None:
+        """It may have been stuck, and records kept behind its state."""
+        known = match.index
+        self._roster.see_history(match)
+        if match.index > known:
+            match.state = None
+            match.stuck = True
+            match.retry_ms = 0
+            match.code = match.code or "state_corrupt"
+            self._roster.apart[match.match] = match
+
+    def _play_again(self, match: HotMatch, packed: bytes, error: CannotRestore) -> None:
+        """A record did not lead to what it says: is it this node's memory?"""
+        roster = self._roster
+        if match.index >= 0 and error.code in ("divergent", "recovery_failed"):
+            try:
+                before = roster.restorer.restore(match, match.index)
+                match.state = play(self._find_machine, before, packed)
+            except Exception as again:  # author code; a store that fails
+                error.add_note(f"derived again: {again}")
+            else:
+                roster.counts["repaired"] += 1
+                text = f"match {match.match}: {error}; not when it was derived again"
+                roster.alarm(match.shard, "state_repaired", text)
+                return
+        if match.index < 0:
+            match.line = line_of_creation(match.match, match.shard, packed)
+        roster.set_apart(match, error.code, f"record {match.index + 1}: {error}")
+
+    def _advance(self, match: HotMatch, entry: Entry, packed: bytes) -> None:
+        """The entry's record is the match's last one now."""
+        roster = self._roster
+        match.index = entry.index
+        match.tail.append(packed)
+        roster.checkpoints.advanced(
+            match, entry.seq, entry.epoch, len(packed), roster.now_ms
+        )
+        state = match.state
+        if state is not None and not match.stuck:
+            if entry.index == 0:
+                match.line = line_of(state, match.shard, match.code)
+            roster.tiers.used(match, roster.now_ms)

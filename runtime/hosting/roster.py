@@ -1,0 +1,233 @@
+"""The matches of this node that are in memory, and how one comes in, wakes, or is set
+apart.
+
+Rules:
+- A match that cannot be carried on is set apart, told by an alarm, and costs no other.
+- What cannot be got back is tried again only when something may have changed: its game
+  is there now, a copy of the owner came, or a pause is over; and not for ever.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ..errors import JournalCorrupt
+from ..journal import MatchLine, StoreReader
+from ..match_codec import FindMachine
+from ..replication.output import Alarm
+from .checkpoint import Checkpoints
+from .hot_match import INABILITIES, HotMatch, blank_line
+from .options import HostingOptions
+from .restore import CannotRestore, Restorer
+from .tiers import Tiers
+
+__all__ = ["Roster"]
+
+# Alarms that wait to be taken; more are counted only.
+_ALARMS_MAX = 1_000
+
+# Inabilities that the owner's copy of the match can end.
+_COPY_HELPS = frozenset({"divergent", "log_gap", "state_corrupt", "recovery_failed"})
+
+
+class Roster:
+    """Matches by id and by shard. It knows the time of the last sweep only."""
+
+    def __init__(
+        self, find_machine: FindMachine, store: StoreReader, options: HostingOptions
+    ) -> None:
+        self.options = options
+        self.store = store
+        self.find_machine = find_machine
+        self.restorer = Restorer(store, find_machine, options.replay_records_max)
+        self.tiers = Tiers(options)
+        self.checkpoints = Checkpoints(options)
+        self.matches: dict[str, HotMatch] = {}
+        self.apart: dict[str, HotMatch] = {}
+        """Those that are stuck."""
+        self.wanted: list[tuple[int, str]] = []
+        self.alarms: list[Alarm] = []
+        self.now_ms = 0
+        self.counts: defaultdict[str, int] = defaultdict(int)
+        self._shards: defaultdict[int, dict[str, HotMatch]] = defaultdict(dict)
+
+    def members(self, shard: int) -> dict[str, HotMatch]:
+        """The shard's matches in memory."""
+        return self._shards.get(shard, {})
+
+    def shards(self) -> list[int]:
+        """The shards of which something is in memory."""
+        return list(self._shards)
+
+    def hold(self, match: HotMatch) -> None:
+        """It is in memory from now on."""
+        self.matches[match.match] = match
+        self._shards[match.shard][match.match] = match
+        match.used_ms = self.now_ms
+        if match.stuck:
+            self.apart[match.match] = match
+        if match.line.ended:
+            self.tiers.used(match, self.now_ms)
+
+    def drop(self, match: HotMatch) -> None:
+        """It is in memory no longer."""
+        if self.matches.get(match.match) is not match:
+            return
+        del self.matches[match.match]
+        members = self._shards[match.shard]
+        del members[match.match]
+        if not members:
+            del self._shards[match.shard]
+        self.apart.pop(match.match, None)
+        self.tiers.forget(match)
+        self.checkpoints.forget(match)
+
+    def wipe(self, shard: int) -> None:
+        """Nothing of the shard is in memory any more."""
+        for match in list(self.members(shard).values()):
+            self.drop(match)
+        self.checkpoints.wipe(shard)
+
+    def stored_line(self, shard: int, match: str) -> MatchLine | None:
+        """What the store knows of a match; a line set apart if it cannot be read."""
+        try:
+            return self.store.line(match)
+        except JournalCorrupt as error:
+            self.alarm(shard, "line_corrupt", f"match {match}: {error}")
+            return blank_line(match, shard, "state_corrupt")
+
+    def found(self, line: MatchLine) -> HotMatch:
+        """A match of which the store has the line comes into memory."""
+        match = HotMatch(line)
+        if match.stuck:
+            self.see_history(match)
+        self.hold(match)
+        return match
+
+    def see_history(self, match: HotMatch) -> None:
+        """Records may be kept behind the state of a match that was stuck."""
+        end = self.restorer.history_end(match.match, match.index)
+        match.index = match.emitted = end
+
+    def wake(self, match: HotMatch) -> bool:
+        """Get the state into memory; False: it is set apart."""
+        if match.state is not None and not match.stuck:
+            return True
+        if match.stuck and not self._may_try(match):
+            return False
+        try:
+            state = self.restorer.restore(match, match.index)
+        except CannotRestore as error:
+            self._not_woken(match, error.code, str(error))
+            return False
+        except Exception as error:  # author code; a store that fails
+            why = f"{type(error).__name__}: {error}"
+            self._not_woken(match, "recovery_failed", why)
+            return False
+        if state is None:
+            self._not_woken(match, "log_gap", "nothing is stored of it")
+            return False
+        self.counts["woken"] += 1
+        if match.stuck:
+            self.unstick(match)
+        match.state = state
+        self.tiers.used(match, self.now_ms)
+        return True
+
+    def unstick(self, match: HotMatch) -> None:
+        """Its state can be carried on again."""
+        self.alarm(match.shard, "match_recovered", f"match {match.match}: {match.code}")
+        match.stuck = False
+        match.code = ""
+        match.failures = match.asks = 0
+        match.retry_ms = None
+        self.apart.pop(match.match, None)
+        self.checkpoints.touch(match, self.now_ms)
+
+    def set_apart(self, match: HotMatch, code: str, why: str) -> None:
+        """It cannot be carried on here; its records are still kept."""
+        again = match.stuck and match.code == code
+        match.code = code
+        match.stuck = True
+        match.retry_ms = None
+        self.apart[match.match] = match
+        self.checkpoints.touch(match, self.now_ms)
+        if not again:
+            self.counts["set_apart"] += 1
+            self.alarm(match.shard, code, f"match {match.match}: {why}")
+        self.ask_copy(match)
+
+    def ask_copy(self, match: HotMatch) -> None:
+        """Want the owner's copy, unless it was asked for just now, or too often."""
+        if match.code not in _COPY_HELPS or match.asks >= self.options.copies_asked_max:
+            return
+        since = self.now_ms - match.asked_ms
+        if match.asks and 0 <= since < self.options.copy_timeout_ms:
+            return
+        match.asks += 1
+        match.asked_ms = self.now_ms
+        self.wanted.append((match.shard, match.match))
+
+    def packed_records(
+        self, match: str, first: int, bytes_max: int
+    ) -> tuple[bytes, ...]:
+        """Records from `first` on: at least one, if there is one, then as many as fit.
+
+        Raises:
+            JournalCorrupt: A stored one cannot be read.
+        """
+        held = self.matches.get(match)
+        if held is None:
+            return self.store.history(match, first, bytes_max)
+        page: list[bytes] = []
+        if first < held.first:
+            page += self.store.history(match, first, bytes_max)
+            del page[held.first - first :]
+            if first + len(page) < held.first:
+                return tuple(page)
+        size = sum(map(len, page))
+        for packed in held.tail[max(0, first - held.first) :] if first >= 0 else ():
+            size += len(packed)
+            if page and size > bytes_max:
+                break
+            page.append(packed)
+        return tuple(page)
+
+    def alarm(self, shard: int, code: str, message: str) -> None:
+        """Something for the operator."""
+        self.counts["alarms"] += 1
+        if len(self.alarms) < _ALARMS_MAX:
+            self.alarms.append(Alarm(shard, code, message))
+
+    def tick(self, now_ms: int) -> Iterator[HotMatch]:
+        """The time is now; which of the stuck ones are worth another look."""
+        self.now_ms = now_ms
+        for match in list(self.apart.values()):
+            self.ask_copy(match)
+            if match.retry_ms is not None and self._may_try(match):
+                yield match
+
+    def _may_try(self, match: HotMatch) -> bool:
+        if match.retry_ms is not None:
+            return self.now_ms >= match.retry_ms
+        if match.code != "missing_game":
+            return False
+        line = match.line
+        return self.find_machine(line.game, line.version) is not None
+
+    def _not_woken(self, match: HotMatch, code: str, why: str) -> None:
+        assert code in INABILITIES, code
+        match.failures += 1
+        self.counts["wake_failures"] += 1
+        options = self.options
+        if code == "recovery_failed" and match.failures < options.wake_attempts:
+            pause = options.wake_pause_ms * 2 ** (match.failures - 1)
+            match.code, match.stuck = code, True
+            match.retry_ms = self.now_ms + pause
+            self.apart[match.match] = match
+            text = f"match {match.match}: {why}; it is tried again in {pause} ms"
+            self.alarm(match.shard, "match_not_woken", text)
+            return
+        match.stuck = False  # so that it is told
+        self.set_apart(match, code, why)

@@ -1,0 +1,1 @@
+"""What a node holds of its matches: `hotseat.runtime.hosting`."""

@@ -1,0 +1,191 @@
+"""A shard's matches on their way to a learner."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from random import Random
+
+import pytest
+
+from hotseat.runtime.errors import ContentMalformed
+from hotseat.runtime.hosting.options import HostingOptions
+from hotseat.runtime.hosting.transfer import Assembly, Cursor, Part, cut, pack_part
+from hotseat.runtime.journal import MatchLine
+from hotseat.runtime.replication.message import Piece
+from hotseat.runtime.replication.output import Appended, Feed, Install
+
+from ..sample_games import race
+from .stage import SHARD, Log, Node, digests, same
+from .test_apply import counting, played
+
+
+@pytest.mark.parametrize("limit", [100, 1_000, 64 * 1024])
+def test_a_learner_gets_every_match_with_its_history(limit: int) -> None:
+    """Hot, passivated, ended and buried ones, in pages of whatever size."""
+    log = played(Log(race(goal=20)), *"abcd")
+    owner = Node(race(goal=20), options=HostingOptions(ended_retention_s=3_600))
+    log.act("b", 20)
+    owner.own(log)
+    owner.checkpoint()
+    owner.pass_time(8_000)
+    owner.checkpoint()  # b is buried, the others are passivated
+    log.act("c", 20)
+    log.act("d")
+    owner.follow(log)
+    learner = Node(race(goal=20))
+    pages = owner.feed(learner, limit=limit)
+    assert pages > 4 or limit > 1_000
+    for _ in range(2):
+        assert learner.line("b").buried
+        for match in "acd":
+            assert same(learner.state(match), log.states[match])
+            assert learner.digests(match) == digests(log, match)
+        learner.restart()
+    assert learner.codes() == []
+
+
+def test_a_match_that_moves_on_between_pages_is_whole_all_the_same() -> None:
+    """Its part is begun anew; entries behind the cut are then skipped."""
+    log = played(Log(), *"abc", actions=30)
+    owner = Node(options=HostingOptions(transfer_bytes=700))
+    owner.own(log)
+    cut_at = len(log.entries)
+    learner = Node()
+    cursor: str | None = ""
+    page = 0
+    while cursor is not None:
+        found = owner.states.feed(Feed(SHARD, "learner", 1, cursor), 500)
+        cursor = found.cursor
+        install = Install(SHARD, found.pieces, page, cursor is None)
+        learner.write(learner.install(install, cut_at))
+        page += 1
+        if page % 3 == 0 and page < 40:
+            log.act("abc"[page % 9 // 3])
+            owner.own(log)
+            if page % 2:
+                owner.checkpoint()
+    learner.follow(log)
+    for match in "abc":
+        assert same(learner.state(match), log.states[match])
+        assert learner.digests(match) == digests(log, match)
+    assert learner.codes() == owner.codes() == []
+
+
+def test_an_install_replaces_all_that_was_there() -> None:
+    """What the learner had of an earlier life is gone, though it goes by the name."""
+    log = played(Log(), "a", "b")
+    learner = Node()
+    learner.follow(played(Log(race(goal=7)), "a", "z"))
+    owner = Node()
+    owner.own(log)
+    owner.feed(learner)
+    assert learner.states._roster.matches.keys() == {"a", "b"}
+    assert same(learner.state("a"), log.states["a"])
+
+
+def test_a_learner_goes_on_before_the_states_are_durable() -> None:
+    """What came is in memory until it is written, and then once."""
+    log = played(Log(race(goal=9)), "a", "b", actions=2)
+    log.act("b", 9)
+    owner, learner = Node(race(goal=9)), Node(race(goal=9))
+    owner.own(log)
+    found = owner.states.feed(Feed(SHARD, "learner", 1, ""), 1 << 20)
+    install = Install(SHARD, found.pieces, 0, last=True)
+    ops = learner.install(install, len(log.entries))
+    log.act("a")
+    learner.follow(log, persist=False)
+    for match in "ab":
+        assert same(learner.state(match), log.states[match])
+    learner.write((*ops, Appended(SHARD, (log.entries[-1],))))
+    learner.checkpoint()
+    learner.pass_time(600)
+    assert learner.states.statistics().hot == 0
+    for match in "ab":
+        assert same(learner.state(match), log.states[match])
+        assert learner.digests(match) == digests(log, match)
+
+
+def test_what_one_replica_cannot_carry_on_another_can() -> None:
+    """A match that is divergent or without its game at the owner is whole at a learner
+    that has the game right."""
+    log = played(Log(counting()), "a")
+    poor, wrong = Node(race()), Node(counting(2))
+    poor.follow(log)
+    wrong.follow(log)
+    for owner in (poor, wrong):
+        owner.checkpoint()
+        learner = Node(counting())
+        owner.feed(learner)
+        assert same(learner.state("a"), log.states["a"])
+        assert learner.digests("a") == digests(log, "a")
+
+
+def test_a_verdict_travels() -> None:
+    """A match that was set apart for what it does stays so at the next replica."""
+    log = played(Log(), "a")
+    owner, learner = Node(), Node()
+    owner.own(log)
+    owner.states.quarantine("a", "quarantined")
+    owner.feed(learner)
+    assert learner.line("a").quarantined == "quarantined"
+
+
+def _line(match: str) -> MatchLine:
+    return MatchLine(match, 1, 1, "", "", "", (), 4, b"", 0, None, False)
+
+
+def test_parts_survive_being_cut() -> None:
+    """Whatever the size of the pieces."""
+    part = Part(_line("a"), 3, (b"x" * 100, b"y" * 7), b"state")
+    body = pack_part(part)
+    for size in (1, 7, len(body), 1_000):
+        assembly = Assembly()
+        parts = [assembly.add(p) for p in cut("a", 4, body, size)]
+        assert parts[-1] == part
+        assert not any(parts[:-1])
+        assert assembly.empty
+
+
+def test_pieces_that_do_not_join_on_are_refused() -> None:
+    """One that is lost, of another match, or of another making begins nothing."""
+    body = pack_part(Part(_line("a"), 0, (), b"s" * 100))
+    first, second, third = cut("a", 4, body, len(body) // 3 + 1)
+    odd = [
+        third,
+        Piece("b", 4, second.offset, second.size, second.data),
+        Piece("a", 5, second.offset, second.size, second.data),
+        Piece("a", 4, second.offset, second.size + 1, second.data),
+        Piece("a", 4, second.offset, second.size, second.data * 9),
+    ]
+    for piece in odd:
+        assembly = Assembly()
+        assembly.add(first)
+        with pytest.raises(ContentMalformed):
+            assembly.add(piece)
+        assert assembly.empty
+
+
+def test_junk_is_no_part() -> None:
+    """Any bytes at all are answered with a part or an error."""
+    rng = Random(5)
+    body = pack_part(Part(_line("a"), 0, (b"r",), b"s"))
+    for _ in range(300):
+        junk = bytearray(body)
+        for _ in range(rng.randint(1, 3)):
+            junk[rng.randrange(len(junk))] = rng.randrange(256)
+        with suppress(ContentMalformed):
+            Assembly().add(Piece("a", 4, 0, len(junk), bytes(junk)))
+
+
+def test_a_malformed_install_is_told() -> None:
+    """It costs an alarm, and no exception."""
+    node = Node()
+    pieces = (Piece("a", 4, 0, 3, b"xyz"), Piece("b", 1, 5, 9, b"x"))
+    assert node.states.install(Install(SHARD, pieces, 0, last=True)) == ()
+    assert node.codes() == ["install_malformed", "install_malformed"]
+
+
+def test_cursors_read_what_they_write() -> None:
+    """Between matches and within one."""
+    for cursor in (Cursor(), Cursor("abc"), Cursor("abc", 3, 5, 9, 4)):
+        assert Cursor.read(str(cursor)) == cursor
