@@ -10,7 +10,7 @@ DIR    ?= .hotseat
 NODES  ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test fast check format bench conformance clean
+.PHONY: help install run test fast check format bench conformance sim clean
 
 help:            ## say what there is
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ bench: $(STAMP)   ## measure; ONLY=name for one part; writes bench/results.json
 
 conformance: $(STAMP) ## the reference implementation's recorded outputs
 	$(BIN)/python -m tests.conformance $(sort $(wildcard tests/conformance/vectors/*.json))
+
+sim: $(STAMP)     ## lives of simulated clusters under faults; SEED=first COUNT=how many
+	$(BIN)/python -m tests.simulator --seed $(or $(SEED),0) --count $(or $(COUNT),200)
 
 clean:           ## remove what was made
 	rm -rf build dist *.egg-info $(VENV) .pytest_cache .mypy_cache .ruff_cache
