@@ -5,6 +5,7 @@ and the operation's fields, or false with `code` and `message`. Whoever reaches 
 door is trusted: it lies in a folder that only its owner may enter.
 
     identify   who this is, and where a link finds it
+    metrics    all statistics, as text in the format of Prometheus
     records    of the match `match`: what is committed from record `first` on, a page
     status     what it owns and hosts; statistics of all its parts
     stop       stop as on SIGTERM

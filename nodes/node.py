@@ -19,31 +19,42 @@ from typing import Any
 import anyio
 
 from ..config import Config
-from ..runtime.budget import NO_GUARD, Guard
+from ..runtime.budget import NO_GUARD, Guard, GuardStatistics
 from ..runtime.control_plane import ClusterRecord, NodeRecord
 from ..runtime.coordinator import Coordinator
 from ..runtime.errors import CoordinatorError
 from ..runtime.hello import Credential
-from ..runtime.link import Endpoint, Identity, PeerAddress
+from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
 from ..runtime.shard_table import ShardTable
 from .cluster_dir import ClusterDir
 from .door import Door
 from .games import Games
-from .keeper import Keeper
+from .health import Health
+from .keeper import Keeper, KeeperStatistics
 from .match_records import give_records
 from .nng import NngEndpoint
 from .nng_door import DoorServer
 from .open_coordinator import coordinator_of
-from .outlet import NodeOutlet
+from .outlet import NodeOutlet, OutletStatistics
 from .router import Router
-from .supervisor import Supervisor
-from .switchboard import Switchboard
+from .supervisor import Supervisor, SupervisorStatistics
+from .switchboard import Switchboard, SwitchboardStatistics
 from .telemetry import get_logger
 from .watchdog import open_watchdog
 
-__all__ = ["Node", "run_node"]
+__all__ = ["STATISTICS", "Node", "run_node"]
 
 log = get_logger()
+
+STATISTICS: Mapping[str, type] = {
+    "supervisor": SupervisorStatistics,
+    "links": EndpointStatistics,
+    "switchboard": SwitchboardStatistics,
+    "outlet": OutletStatistics,
+    "keeper": KeeperStatistics,
+    "guard": GuardStatistics,
+}
+"""What each part of a node tells, by the part's name."""
 
 
 async def run_node(config: Config) -> None:
@@ -84,6 +95,11 @@ async def run_node(config: Config) -> None:
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
+        if config.metrics.listen is not None:
+            pages = node.health.http_door(config.metrics.listen)
+            await stack.enter_async_context(pages)
+            node.pages_url = pages.url
+            log.info("metrics_served", url=pages.url)
         await node.serve()
     log.info("node_stopped")
     if node.failure is not None:
@@ -145,9 +161,21 @@ class Node:
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
         )
+        self.pages_url = ""
+        self.health = Health(
+            self._statistics,
+            lambda: self.ready,
+            {
+                "node": name,
+                "cluster": config.cluster.id,
+                "incarnation": endpoint.identity.incarnation,
+                "build": version("hotseat"),
+            },
+        )
         self._door = Door(
             {
                 "identify": self._identify,
+                "metrics": self.health.door_operation,
                 "records": partial(give_records, self.supervisor),
                 "status": self._status,
                 "stop": self._stop,
@@ -239,6 +267,7 @@ class Node:
             "incarnation": identity.incarnation,
             "inbox": self._endpoint.address.inbox,
             "secret_file": str(self._home.secret_path),
+            "pages": self.pages_url,
         }
 
     def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,13 +281,19 @@ class Node:
             "ended": matches.resident,
             "games": [list(pair) for pair in self._endpoint.identity.games],
             "statistics": {
-                "supervisor": asdict(matches),
-                "links": asdict(self._endpoint.statistics()),
-                "switchboard": asdict(self._switchboard.statistics()),
-                "outlet": asdict(self._outlet.statistics()),
-                "keeper": asdict(self._keeper.statistics()),
-                "guard": asdict(self._guard.statistics()),
+                name: asdict(part) for name, part in self._statistics().items()
             },
+        }
+
+    def _statistics(self) -> dict[str, Any]:
+        """Of each part, by its name, as `STATISTICS` declares."""
+        return {
+            "supervisor": self.supervisor.statistics(),
+            "links": self._endpoint.statistics(),
+            "switchboard": self._switchboard.statistics(),
+            "outlet": self._outlet.statistics(),
+            "keeper": self._keeper.statistics(),
+            "guard": self._guard.statistics(),
         }
 
     def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "message_malformed": "Bytes that are no frame cost their sender the link.",
         "pipe_lost": "A connection went down before it was a link.",
         "dial_refused": "An address cannot be dialled at all.",
+        "metrics_served": "Metrics, health and readiness are told over HTTP there.",
+        "page_failed": "A page for monitoring could not be made.",
         "door_failed": "A command at the door failed on the node's side.",
         "answer_dropped": "An answer or view could not go: its link is down or full.",
         "answer_unsendable": "An answer is too large for a frame; it was refused.",
@@ -61,8 +63,6 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "replica_alarm": "A replica found what an operator must look at; see the code.",
         "replica_unsendable": "A replication message is too large for a frame.",
         "node_gone": "A node's link broke and its inbox refuses: its process is gone.",
-        "journal_failed": "The disk refuses: nothing is acknowledged until it writes.",
-        "journal_mended": "The disk writes again.",
         "match_seen_at_death": "The node died while this match's code ran.",
         "poison_record_invalid": "What stands at a match's poison key cannot be read.",
         "node_record_invalid": "What stands at a node's key cannot be read: ignored.",
@@ -70,6 +70,11 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "coordinator_back": "The coordinator answers again.",
         "session_not_renewed": "A liveness lease could not be renewed this time.",
         "session_left_to_expire": "A lease could not be given back and will run out.",
+        # the journal
+        "journal_set_aside": "The journal had lost something: it was set aside, and the"
+        " node begins empty, as a new replica.",
+        "journal_failed": "The disk takes no writes: nothing is acknowledged here.",
+        "journal_back": "The disk takes writes again.",
         # matches
         "create_failed": "A game's own code raised while a match was made.",
         "match_quarantined": "A match is set apart: our own code failed in it, or its "

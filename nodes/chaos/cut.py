@@ -16,10 +16,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import Listener, SocketAttribute, SocketStream
 
 __all__ = ["LinkProxy", "free_port", "link_proxy"]
 
@@ -82,6 +83,10 @@ class LinkProxy:
         while way in self._cut:
             await self._changed.wait()
 
+    async def _listen(self, node: str, listener: Listener[SocketStream]) -> None:
+        async with listener:
+            await listener.serve(partial(self._serve, node))
+
     async def _serve(self, node: str, stream: SocketStream) -> None:
         """One connection that somebody has opened to this node."""
         async with stream:
@@ -120,10 +125,7 @@ async def link_proxy(nodes: Sequence[str], pids: Pids) -> AsyncIterator[LinkProx
             listener = await anyio.create_tcp_listener(local_host=LOOPBACK)
             proxy.ports[node] = listener.extra(SocketAttribute.local_port)
 
-            async def handle(stream: SocketStream, node: str = node) -> None:
-                await proxy._serve(node, stream)
-
-            tasks.start_soon(listener.serve, handle)
+            tasks.start_soon(proxy._listen, node, listener)
         try:
             yield proxy
         except Exception as error:

@@ -22,6 +22,8 @@ from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.inspect.keys import KEYS
+from hotseat.nodes.metrics import metric_names
+from hotseat.nodes.node import STATISTICS
 from hotseat.nodes.telemetry import EVENTS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
@@ -134,6 +136,18 @@ def events() -> Rows:
         yield (f"`{name}`", sentence)
 
 
+def metrics() -> Rows:
+    """Every metric of a node."""
+    yield ("metric", "kind", "what it counts")
+    for metric in metric_names(STATISTICS):
+        sentence = _field_docs(metric.of).get(metric.field, "")
+        yield (f"`{metric.name}`", metric.kind, sentence or _words(metric.field))
+
+
+def _words(field: str) -> str:
+    return field.replace("_", " ")
+
+
 def exit_codes() -> Rows:
     """Every exit status of the command line."""
     meanings = {
@@ -164,6 +178,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "events": events,
     "exit_codes": exit_codes,
     "keys": keys,
+    "metrics": metrics,
     "replica_messages": replica_messages,
     "role_changes": role_changes,
 }
