@@ -72,6 +72,8 @@ class Effects:
     def __init__(self) -> None:
         self.ticket = 1
         """The number of the group of journal operations that is being gathered."""
+        self._group_begins = 0
+        self.writes: list[RecordWrite] = []
         self._clear()
 
     def send(self, node: str, message: Message) -> None:
@@ -112,9 +114,7 @@ class Effects:
             list_again=self.list_again,
             timer_ms=timer_ms,
         )
-        writes = self.writes
         self._clear()
-        self.writes = writes
         return output
 
     def _clear(self) -> None:
@@ -124,7 +124,6 @@ class Effects:
         self.installs: list[Install] = []
         self.journal: list[JournalOp] = []
         self.sends: list[Send] = []
-        self.writes: list[RecordWrite] = []
         self.committed: list[Committed] = []
         self.serving: list[Serving] = []
         self.confirmed: list[Confirmed] = []

@@ -25,7 +25,6 @@ class Role(Enum):
 TRANSITIONS: dict[tuple[Role, Role], str] = {
     (Role.IDLE, Role.LEARNER): "it is wanted",
     (Role.IDLE, Role.FOLLOWER): "the record has it in the in-sync set",
-    (Role.IDLE, Role.CANDIDATE): "nobody ever owned the shard, or it was its owner",
     (Role.LEARNER, Role.IDLE): "it is wanted no longer",
     (Role.LEARNER, Role.FOLLOWER): "it joined the in-sync set",
     (Role.LEARNER, Role.CANDIDATE): "nobody ever owned the shard",

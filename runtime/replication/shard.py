@@ -1,7 +1,18 @@
 """One shard at one node: the replica's state machine, without I/O.
 
 Inputs only note; `settle` does what follows from them, once per step. What is asked of
-the outside goes into the node's `Effects`. See `docs/replication.md`.
+the outside goes into the node's `Effects`. The parts, each with its rules:
+
+    register.py    the shard's record, and own writes to it
+    data.py        log, commit, promise, and what of them is durable
+    follower.py    what an owner sends is taken and answered (install.py: states)
+    takeover.py    when and how to become the owner
+    owner.py       append, send (feeder.py), commit; membership.py, move.py,
+                   fresh_reads.py
+
+This file only changes roles and passes inputs to the part that they concern. A demoted
+owner keeps its log (its tail may be all that is left of an acknowledged record) and
+never goes on in its epoch, even if the record still names it: it claims the next one.
 """
 
 from __future__ import annotations
@@ -11,19 +22,57 @@ from collections.abc import Sequence
 import msgspec
 
 from ..control_plane import ShardRecord
-from ..coordinator import CasOutcome
+from ..coordinator import ABSENT, CasOutcome
+from ..errors import NotServing
+from .context import Context
+from .data import ReplicaData
 from .effects import Effects
+from .follower import Follower
 from .me import Me
-from .message import Piece, ShardMessage
+from .message import (
+    Acked,
+    Append,
+    Echo,
+    Fenced,
+    HandedOver,
+    InstallAcked,
+    InstallPage,
+    Join,
+    Nacked,
+    Piece,
+    Probe,
+    Resigned,
+    ShardMessage,
+    StateAsked,
+    StateCopy,
+)
 from .options import ReplicationOptions
+from .output import Demoted, StateWanted
+from .owner import Owner
 from .recovered import RecoveredShard
-from .role import Role
+from .register import Isr, RecordRegister
+from .role import TRANSITIONS, Role
+from .takeover import Takeover
 
 __all__ = ["ShardReplica"]
 
 
 class ShardReplica:
     """Call `settle` once after the inputs of a step, then collect `effects`."""
+
+    __slots__ = (
+        "_asked",
+        "_now_ms",
+        "_checked_promise",
+        "_owned_epoch",
+        "context",
+        "data",
+        "follower",
+        "ownership",
+        "register",
+        "role",
+        "takeover",
+    )
 
     def __init__(
         self,
@@ -35,20 +84,54 @@ class ShardReplica:
         layout: tuple[str, ...] = (),
     ) -> None:
         """`layout` is who shall hold the shard, if its record must be made."""
-        raise NotImplementedError
+        self.data = ReplicaData(shard, effects, options, recovered)
+        self.register = RecordRegister(shard, me, effects, options)
+        self.context = Context(
+            shard, me, effects, options, self.data, self.register, layout
+        )
+        self.follower = Follower(self.context)
+        self.takeover = Takeover(self.context, self.follower)
+        self.ownership: Owner | None = None
+        """Invariant: it is there exactly while the role is OWNER."""
+        self.role = Role.IDLE
+        self._asked = 0
+        self._now_ms = 0
+        self._owned_epoch = 0  # the last epoch that was owned here
+        self._checked_promise = self.data.promised
 
-    role: Role
-    epoch: int
-    """The owner's epoch that this replica follows or owns; 0: none."""
-    owner: str | None
-    """By the record."""
-    commit: int
-    last_seq: int
-    isr: tuple[tuple[str, str], ...]
-    """By the record."""
-    serving: bool
-    stopped: str | None
-    """The code of the alarm that stopped it."""
+    @property
+    def epoch(self) -> int:
+        """The epoch that this replica owns, or whose owner it follows; 0: none."""
+        return self.follower.epoch if self.ownership is None else self.ownership.epoch
+
+    @property
+    def owner(self) -> str | None:
+        """By the record."""
+        record = self.register.record
+        return None if record is None else record.owner
+
+    @property
+    def isr(self) -> Isr:
+        """By the record."""
+        record = self.register.record
+        return () if record is None else record.isr
+
+    @property
+    def commit(self) -> int:
+        return self.data.commit
+
+    @property
+    def last_seq(self) -> int:
+        return self.data.last_seq
+
+    @property
+    def serving(self) -> bool:
+        return self.ownership is not None and self.ownership.serving
+
+    @property
+    def stopped(self) -> str | None:
+        """The code of the alarm that stopped it."""
+        return self.context.stopped or self.register.stopped
 
     # What the coordinator says.
 
@@ -58,39 +141,100 @@ class ShardReplica:
         (0, None): a listing has shown that there is none. Older readings change
         nothing.
         """
+        self.register.observe(revision, record)
+        if self.register.changed:
+            self._follow_record(now_ms)
 
     def answered(
         self, nonce: str, outcome: CasOutcome, moved: bool, now_ms: int
     ) -> None:
         """What became of the write `nonce`. `moved`: it is a conflict, and of this
         shard's key. Of `CasOk`, no separate `observe` is needed."""
+        self.register.answered(nonce, outcome, moved, now_ms)
+        if self.register.changed:
+            self._follow_record(now_ms)
+        elif self.ownership is not None:
+            self.ownership.record_changed(now_ms)
 
     def stop(self, code: str, message: str) -> None:
         """The record cannot be believed (unreadable, went back): serve no more until
         a sound one is read."""
+        self.register.stop(code, message)
+        self.register.changed = False
+        self._demote()
+        self._stand_aside()
 
     # What other replicas say.
 
     def received(self, node: str, message: ShardMessage, now_ms: int) -> None:
         """A message from that node, over the link that is up now."""
+        if not self.context.me.serving_allowed or self.context.stopped is not None:
+            return
+        if isinstance(message, Append | InstallPage | Probe):
+            self._owner_says(node, message, now_ms)
+        elif isinstance(message, Acked | Nacked | Echo | Join | InstallAcked):
+            if self.ownership is not None:
+                self._replica_says(self.ownership, node, message, now_ms)
+        elif isinstance(message, Fenced):
+            if self.ownership is not None and message.epoch > self.ownership.epoch:
+                self._on_fenced()
+        elif isinstance(message, Resigned):
+            if message.ident == self.context.me.ident:
+                self.takeover.resigned(message.epoch, now_ms)
+        elif isinstance(message, HandedOver):
+            if message.epoch > self.register.epoch_seen:
+                self.context.effects.list_again = True
+        elif isinstance(message, StateAsked):
+            if self.ownership is not None and message.epoch == self.ownership.epoch:
+                wanted = StateWanted(self.context.shard, node, message.match)
+                self.context.effects.states_wanted.append(wanted)
+        else:
+            assert isinstance(message, StateCopy), message
+            if message.epoch == self.follower.epoch and node == self.follower.owner:
+                copy = (self.context.shard, message.piece)
+                self.context.effects.state_copies.append(copy)
 
     def alive(self, node: str, epoch: int, clock_ms: int, now_ms: int) -> None:
         """An `Alive` of `node` lists this shard in `epoch`. (That a node lives at all
         goes into `Me.heard`.)"""
+        if not self.context.me.serving_allowed:
+            return
+        if not self.follower.fence(node, epoch):
+            self.takeover.heard(epoch, now_ms)
+            self.follower.clock_ms = max(self.follower.clock_ms, clock_ms)
 
     def refused(self, node: str, now_ms: int) -> None:
         """The link to `node` broke, and a connection to it was refused."""
+        if self.ownership is not None:
+            self.ownership.refused(node, now_ms)
+        elif node == self.owner:
+            self.takeover.prompted(now_ms)
 
     # What the disk says.
 
     def persisted(self, ticket: int, now_ms: int) -> None:
         """The groups up to `ticket` are durable."""
+        self.data.persisted(ticket)
 
     def persist_failed(self, ticket: int, now_ms: int) -> None:
-        """The group `ticket` and all later ones are lost, until `disk_ok`."""
+        """The group `ticket` and all later ones are lost, until `disk_ok`.
+
+        An owner appends nothing more in its epoch: what of the lost records others
+        hold may yet be committed, so their numbers are taken.
+        """
+        if not self.data.persist_failed(ticket) or self.ownership is None:
+            return
+        unsent_from = self.ownership.unsent_from()
+        self.ownership.resign()
+        self._demote(unsent_from)
+        if unsent_from <= self.data.last_seq:
+            # Nobody has these, not even this disk; they are told to be not committed.
+            self.data.truncate(unsent_from)
 
     def disk_ok(self, now_ms: int) -> None:
         """The disk takes writes again; what it lacks is asked for once more."""
+        if self.data.failed:
+            self.follower.disk_ok()
 
     # What the host says.
 
@@ -107,7 +251,9 @@ class ShardReplica:
             ProposalsFull: Wait for commits.
             TooFewCopies: Wait for a follower to join.
         """
-        raise NotImplementedError
+        if self.ownership is None:
+            raise NotServing(f"shard {self.context.shard} is not owned by this node")
+        return self.ownership.propose(items)
 
     def confirm(self, now_ms: int) -> int:
         """Ask whether this epoch still stands; `Confirmed` answers.
@@ -115,7 +261,9 @@ class ShardReplica:
         Raises:
             NotServing: Ask the owner.
         """
-        raise NotImplementedError
+        if self.ownership is None:
+            raise NotServing(f"shard {self.context.shard} is not owned by this node")
+        return self.ownership.confirm()
 
     def feed(
         self,
@@ -126,30 +274,61 @@ class ShardReplica:
         now_ms: int,
     ) -> None:
         """The page that `Feed` asked for. `cursor` None: it was the last."""
+        if self.ownership is not None:
+            self.ownership.feed(node, install, pieces, cursor, now_ms)
 
     def state_copy(self, node: str, pieces: tuple[Piece, ...]) -> None:
         """The pieces that `StateWanted` asked for."""
+        if self.ownership is not None:
+            self.ownership.state_copy(node, pieces)
 
     def ask_state(self, match: str) -> None:
         """Ask the owner for its state of this match."""
+        if self.ownership is None:
+            self.follower.ask_state(match)
 
     def resign(self, now_ms: int) -> None:
         """Own it no more; its followers are asked to claim it. (Set
         `me.serving_allowed` to False first, if this node shall not claim again.)"""
+        if self.ownership is not None:
+            self.ownership.resign()
+            self._demote()
+            self._stand_aside()
 
     # Time, and what follows from the inputs.
 
     def tick(self, now_ms: int) -> None:
-        """Time has passed."""
+        """Time has passed. All that follows from it is done by `settle`."""
 
     def settle(self, now_ms: int) -> None:
         """Do what follows from the inputs since the last call; cheap if there were
         none. Needed after every input above, `tick` and `persisted` too, before the
         effects are taken."""
+        self._now_ms = now_ms
+        if self.stopped is None:
+            if self.ownership is None:
+                self._seek_ownership(now_ms)
+            if self.ownership is not None:
+                self.ownership.settle(now_ms)
+            else:
+                self.follower.settle()
+        self.check()
 
     def due_ms(self) -> int | None:
         """When `tick` (then `settle`) is needed next; asked after `settle`."""
-        raise NotImplementedError
+        now_ms = self._now_ms
+        if self.stopped is not None:
+            return None
+        if self.ownership is not None:
+            return self.ownership.due_ms(now_ms)
+        if self.takeover.goal is not None or self._must_create():
+            if self.register.in_flight is None and not self.register.outdated:
+                return max(self.register.retry_at, now_ms + 1)
+            return None
+        due = self.takeover.due_ms()
+        if due is not None and due <= now_ms:
+            return now_ms + self.context.options.heartbeat_ms
+        return due
 
     def check(self) -> None:
         """The invariants. `settle` calls it.
@@ -157,3 +336,190 @@ class ShardReplica:
         Raises:
             AssertionError: This core is wrong.
         """
+        data = self.data
+        shard = self.context.shard
+        assert data.log.base_seq <= data.commit <= data.last_seq, (shard, data.commit)
+        assert data.durable_seq <= data.journaled_seq <= data.last_seq, (
+            shard,
+            data.durable_seq,
+            data.journaled_seq,
+            data.last_seq,
+        )
+        assert data.promised >= self._checked_promise, (shard, data.promised)
+        self._checked_promise = data.promised
+        owner = self.ownership
+        assert (owner is not None) == (self.role is Role.OWNER), (shard, self.role)
+        assert (self.takeover.goal is not None) == (self.role is Role.CANDIDATE)
+        if owner is not None:
+            record = self.register.record
+            assert record is not None, shard
+            assert record.owner == self.context.me.node, (shard, record)
+            assert record.epoch == owner.epoch <= data.promised, (shard, record)
+            assert self.context.mine in record.isr, (shard, record)
+            assert owner.epoch == self._owned_epoch, (shard, owner.epoch)
+            owner.check()
+
+    # Roles.
+
+    def _follow_record(self, now_ms: int) -> None:
+        """A newer record was read."""
+        self.register.changed = False
+        record = self.register.record
+        if self.register.stopped is not None or record is None:
+            self._demote()
+            self._stand_aside()
+            return
+        self.takeover.record_read(now_ms)
+        node = self.context.me.node
+        owner = self.ownership
+        if owner is not None:
+            if (record.owner, record.epoch) == (node, owner.epoch):
+                owner.record_changed(now_ms)
+                return
+            owner.move.tell()
+            self._demote()
+        concerned = self._role_by_record() is not Role.IDLE or self.data.last_seq
+        behind = record.epoch > self.data.promised
+        if record.owner != node and behind and concerned:
+            # Its owner is the only one that may be acknowledged: any older one is
+            # deposed.
+            self.data.promise(record.epoch)
+        if self.role is Role.CANDIDATE:
+            if self._has_won(record):
+                self._own(record.epoch, now_ms)
+                return
+            if not self._goes_on(record):
+                self.takeover.end()
+                self._become(self._role_by_record())
+            return
+        self._become(self._role_by_record())
+
+    def _has_won(self, record: ShardRecord) -> bool:
+        """The own nonce is in the record, with the epoch that was claimed."""
+        return (
+            record.owner == self.context.me.node
+            and record.epoch == self.takeover.goal
+            and self.register.landed
+        )
+
+    def _goes_on(self, record: ShardRecord) -> bool:
+        """The record was only edited: claim from this revision, or take what was
+        handed over."""
+        goal = self.takeover.goal
+        assert goal is not None
+        if self.takeover.handed:
+            return (record.owner, record.epoch) == (self.context.me.node, goal)
+        return record.epoch == goal - 1 and self.takeover.is_open()
+
+    def _own(self, epoch: int, now_ms: int) -> None:
+        """Begin to own an epoch: once in its life, and never again."""
+        assert epoch > self._owned_epoch, (epoch, self._owned_epoch)
+        self.takeover.end()
+        self._owned_epoch = epoch
+        self._become(Role.OWNER)
+        self.ownership = Owner(
+            self.context, epoch, self.follower.clock_ms, self._asked, now_ms
+        )
+
+    def _demote(self, unsent_from: int | None = None) -> None:
+        """Own it no more. The log stays as it is."""
+        owner = self.ownership
+        if owner is None:
+            return
+        self._asked = owner.reads.asked
+        self.ownership = None
+        if unsent_from is None:
+            unsent_from = self.data.last_seq + 1
+        demoted = Demoted(self.context.shard, owner.epoch, unsent_from)
+        self.context.effects.demoted.append(demoted)
+        self._become(self._role_by_record())
+
+    def _on_fenced(self) -> None:
+        """A replica has promised a higher epoch: this one may be over."""
+        self._demote()
+        self.context.effects.list_again = True
+
+    def _stand_aside(self) -> None:
+        """Take no part in ownership for now."""
+        self.takeover.end()
+        self._become(self._role_by_record())
+
+    def _role_by_record(self) -> Role:
+        record = self.register.record
+        if record is None or self.register.stopped is not None:
+            return Role.IDLE
+        if self.context.mine in record.isr:
+            return Role.FOLLOWER
+        return Role.LEARNER if self.context.me.node in record.want else Role.IDLE
+
+    def _become(self, role: Role) -> None:
+        if role is not self.role:
+            assert (self.role, role) in TRANSITIONS, (self.role, role)
+            self.role = role
+
+    def _seek_ownership(self, now_ms: int) -> None:
+        if self._must_create():
+            if self.register.may_write(now_ms):
+                self.register.write(None, 0, (), self.context.layout, None)
+            return
+        if self.takeover.goal is None:
+            self.takeover.begin(now_ms)
+            if self.takeover.goal is None:
+                return
+            self._become(Role.CANDIDATE)
+        if self.takeover.settle(now_ms):
+            assert self.takeover.goal is not None
+            self._own(self.takeover.goal, now_ms)
+
+    def _must_create(self) -> bool:
+        """Nobody has made the record yet: anybody may."""
+        register = self.register
+        return (
+            register.known
+            and register.record is None
+            and register.revision == ABSENT
+            and bool(self.context.layout)
+            and self.context.me.serving_allowed
+        )
+
+    # Messages.
+
+    def _owner_says(
+        self, node: str, message: Append | InstallPage | Probe, now_ms: int
+    ) -> None:
+        if self.ownership is not None:
+            if message.epoch <= self.ownership.epoch:
+                self.follower.fence(node, message.epoch)
+                return
+            self._demote()
+        if isinstance(message, Append):
+            valid = self.follower.append(node, message)
+        elif isinstance(message, InstallPage):
+            valid = self.follower.install(node, message)
+        else:
+            valid = self.follower.probe(node, message)
+        if not valid:
+            return
+        self.takeover.heard(message.epoch, now_ms)
+        if self.takeover.goal is not None and not isinstance(message, Probe):
+            # Another one owns the epoch that was to be claimed, or a later one.
+            self.takeover.end()
+            self._become(self._role_by_record())
+
+    def _replica_says(
+        self,
+        owner: Owner,
+        node: str,
+        message: Acked | Nacked | Echo | Join | InstallAcked,
+        now_ms: int,
+    ) -> None:
+        if isinstance(message, Acked):
+            owner.acked(node, message, now_ms)
+        elif isinstance(message, Nacked):
+            owner.nacked(node, message, now_ms)
+        elif isinstance(message, Echo):
+            owner.echoed(node, message)
+        elif isinstance(message, Join):
+            owner.joined(node, message, now_ms)
+        else:
+            owner.installed(node, message, now_ms)

@@ -1,0 +1,48 @@
+"""What the roles of one replica share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .data import ReplicaData
+from .effects import Effects
+from .me import Me
+from .options import ReplicationOptions
+from .output import Alarm
+from .register import RecordRegister
+
+__all__ = ["Context"]
+
+
+@dataclass(slots=True)
+class Context:
+    """One shard's replica at this node."""
+
+    shard: int
+    me: Me
+    effects: Effects
+    options: ReplicationOptions
+    data: ReplicaData
+    register: RecordRegister
+    layout: tuple[str, ...] = ()
+    stopped: str | None = None
+    """Why it takes no part any more; unlike the register's, for good."""
+
+    @property
+    def mine(self) -> tuple[str, str]:
+        """How this replica stands in an in-sync set."""
+        return (self.me.node, self.me.ident)
+
+    def in_isr(self) -> bool:
+        """Whether the record has this very replica in the in-sync set."""
+        record = self.register.record
+        return record is not None and self.mine in record.isr
+
+    def alarm(self, code: str, message: str) -> None:
+        self.effects.alarms.append(Alarm(self.shard, code, message))
+
+    def halt(self, code: str, message: str) -> None:
+        """Stop the shard here: something is wrong that time does not mend."""
+        if self.stopped is None:
+            self.stopped = code
+            self.alarm(code, message)

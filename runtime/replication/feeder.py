@@ -1,0 +1,225 @@
+"""How an owner's log reaches the others: batches, windows, resends, installs.
+
+Frames are numbered over all replicas (`serial`): an answer tells what it answers, so
+what was sent before a replica began anew proves nothing about it. Sending is pipelined
+within a window; what is not answered is sent again from behind `match`.
+"""
+
+from __future__ import annotations
+
+from .context import Context
+from .install import InstallFeed
+from .message import Append, Entry, InstallAcked, Nacked, Piece
+from .peer import Peer
+
+__all__ = ["Feeder"]
+
+
+class Feeder:
+    """Sends what an owner of `epoch` has."""
+
+    __slots__ = (
+        "_batch",
+        "_batch_first",
+        "_context",
+        "_epoch",
+        "_installs",
+        "sent_seq",
+        "serial",
+    )
+
+    def __init__(self, context: Context, epoch: int) -> None:
+        self._context = context
+        self._epoch = epoch
+        self._installs = 0
+        self._batch: tuple[Entry, ...] = ()
+        self._batch_first = 0
+        self.serial = 0
+        """Of the last frame."""
+        self.sent_seq = context.data.last_seq
+        """No entry beyond it was sent to anybody (in this epoch)."""
+
+    def feed(self, peer: Peer, question: int, now_ms: int) -> None:
+        """Send what there is for this replica."""
+        if peer.install is not None:
+            if peer.install.stalled(now_ms):
+                peer.begin_anew(self.serial, peer.boot)
+            else:
+                peer.install.settle(now_ms)
+            return
+        if peer.void:
+            return
+        data = self._context.data
+        if peer.next is None:
+            if not self._worth_asking(peer):
+                return
+            if not peer.awaiting or self._overdue(peer, now_ms):
+                # Where does it stand? Its answer tells.
+                self._send(peer, data.last_seq, (), question, now_ms)
+            return
+        if self._overdue(peer, now_ms):
+            peer.resume()
+            peer.resent = self.serial + 1
+            if not self._send_window(peer, question, now_ms):
+                self._send(peer, peer.has, (), question, now_ms)
+            return
+        if self._send_window(peer, question, now_ms):
+            return
+        if peer.awaiting:
+            return
+        pause = self._context.options.heartbeat_ms
+        lags = peer.commit_sent < data.commit and now_ms - peer.sent_at >= pause
+        if lags or not peer.heard:
+            self._send(peer, peer.next - 1, (), question, now_ms)
+
+    def due_ms(self, peer: Peer) -> int | None:
+        """When `feed` has to look at it again."""
+        if peer.install is not None:
+            return peer.install.due_ms()
+        if peer.void or (peer.next is None and not self._worth_asking(peer)):
+            return None
+        options = self._context.options
+        if peer.awaiting:
+            return max(peer.sent_at, peer.progress_at) + options.retransmit_ms
+        if peer.next is not None and peer.commit_sent < self._context.data.commit:
+            return peer.sent_at + options.heartbeat_ms
+        return None
+
+    def nacked(self, peer: Peer, message: Nacked, now_ms: int) -> None:
+        """A frame did not join on there."""
+        if message.serial < peer.nacks_from:
+            return
+        if not peer.learner:
+            if message.serial == peer.resent:
+                # It has acknowledged `match`, and a frame right behind it, sent after
+                # that acknowledgement arrived, does not join on.
+                self._context.alarm(
+                    "acknowledged_lost",
+                    f"{peer.node} acknowledged up to {peer.match} and now stands at"
+                    f" {message.commit}",
+                )
+            peer.resume()
+            peer.resent = self.serial + 1
+        else:
+            self.place(peer, max(message.commit, peer.match), now_ms)
+        peer.nacks_from = self.serial + 1
+        peer.awaiting = False
+
+    def place(self, peer: Peer, commit: int, now_ms: int) -> None:
+        """A learner stands at `commit`: go on from there, by log or by states."""
+        data = self._context.data
+        if commit > data.last_seq:
+            self._context.alarm(
+                "learner_ahead",
+                f"{peer.node} has {commit} committed, this owner has only"
+                f" {data.last_seq}: it is given the states anew",
+            )
+        if not peer.position(commit, data.log):
+            self._begin_install(peer, now_ms)
+
+    def give(
+        self,
+        peer: Peer,
+        install: int,
+        pieces: tuple[Piece, ...],
+        cursor: str | None,
+        now_ms: int,
+    ) -> None:
+        """A page of states from the host."""
+        feed = peer.install
+        if feed is not None and feed.id == install and peer.boot is not None:
+            page = (self._epoch, peer.ident, peer.boot)
+            feed.give(page, pieces, cursor, now_ms)
+
+    def installed(self, peer: Peer, message: InstallAcked, now_ms: int) -> None:
+        feed = peer.install
+        if feed is None or feed.id != message.install:
+            return
+        if feed.acked(message.page):
+            peer.install = None
+            peer.valid_from = peer.nacks_from = self.serial + 1
+            if not peer.position(feed.base_seq, self._context.data.log):
+                self._begin_install(peer, now_ms)
+                return
+            peer.match = feed.base_seq
+
+    # Below.
+
+    def _worth_asking(self, peer: Peer) -> bool:
+        return not peer.learner or peer.node in self._context.me.registered
+
+    def _overdue(self, peer: Peer, now_ms: int) -> bool:
+        if not peer.awaiting:
+            return False
+        since = max(peer.sent_at, peer.progress_at)
+        return now_ms - since >= self._context.options.retransmit_ms
+
+    def _send_window(self, peer: Peer, question: int, now_ms: int) -> bool:
+        """Send entries as far as the window allows; returns whether any were sent."""
+        options = self._context.options
+        data = self._context.data
+        last = data.last_seq
+        sent = False
+        while True:
+            first = peer.next
+            assert first is not None
+            room = options.window_entries - (first - 1 - peer.has)
+            if first > last or room <= 0:
+                return sent
+            if first <= data.log.base_seq:
+                # The log went on without this learner: it needs states now.
+                assert peer.learner, (peer.node, first, data.log.base_seq)
+                self._begin_install(peer, now_ms)
+                return True
+            entries = self._entries(first, min(room, options.append_entries_max))
+            self._send(peer, first - 1, entries, question, now_ms)
+            peer.next = first + len(entries)
+            sent = True
+
+    def _entries(self, first: int, count_max: int) -> tuple[Entry, ...]:
+        """Mostly all replicas are sent the same: one tuple serves them."""
+        log = self._context.data.log
+        batch = self._batch
+        same = self._batch_first == first and 0 < len(batch) <= count_max
+        if same and batch[-1].seq == log.last_seq:
+            return batch
+        batch = log.batch(first, count_max, self._context.options.append_bytes_max)
+        self._batch, self._batch_first = batch, first
+        return batch
+
+    def _send(
+        self,
+        peer: Peer,
+        prev_seq: int,
+        entries: tuple[Entry, ...],
+        question: int,
+        now_ms: int,
+    ) -> None:
+        context = self._context
+        data = context.data
+        prev_epoch = data.log.epoch_at(prev_seq)
+        assert prev_epoch is not None, (prev_seq, data.log.base_seq, data.last_seq)
+        self.serial += 1
+        peer.sent(self.serial, now_ms)
+        if question > peer.consent:
+            peer.mark(self.serial, question, now_ms)
+        peer.commit_sent = data.commit
+        self.sent_seq = max(self.sent_seq, prev_seq + len(entries))
+        append = Append(
+            context.shard,
+            self._epoch,
+            peer.ident,
+            self.serial,
+            prev_seq,
+            prev_epoch,
+            entries,
+            data.commit,
+            context.me.clock_ms,
+        )
+        context.effects.send(peer.node, append)
+
+    def _begin_install(self, peer: Peer, now_ms: int) -> None:
+        self._installs += 1
+        boot = peer.boot
+        peer.begin_anew(self.serial, boot)
+        peer.install = InstallFeed(self._context, peer.node, self._installs, now_ms)

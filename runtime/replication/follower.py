@@ -1,0 +1,300 @@
+"""A replica that follows an owner: what it appends, and what it answers.
+
+Followers and learners are one here: who waits for their answers is the owner's matter.
+
+Rules:
+1. An owner below the promised epoch is told so (`Fenced`), and nothing else happens.
+   A higher epoch is adopted: promised, durably before anything is acknowledged in it.
+2. Frames are for one identity. Another one answers `Join`: what its predecessor
+   acknowledged it may not have.
+3. A frame's entries are taken only if they join on: the entry before them is here, of
+   the same epoch. That makes two logs equal up to there.
+4. An entry of another epoch at the same place gives way, with all behind it. That is
+   decided by epochs alone: length and commit marks say nothing about what survives.
+   What is committed never gives way: then the shard stops here, with an alarm.
+5. What is acknowledged is what the owner's frames have shown to be equal, and is
+   durable. The log may be longer: that tail may be of an older epoch.
+6. Committed entries go to the host at once; what is beyond the commit does not, so no
+   state is ever rolled back.
+7. An echo says: at this moment I have promised your epoch, and no claim of mine is on
+   its way. Silence says nothing.
+8. After a start nothing is acknowledged until the record was read, or a promise was
+   found on the disk: a replica that forgot a promise must not break it.
+"""
+
+from __future__ import annotations
+
+from .context import Context
+from .install import InstallTaker
+from .message import (
+    Acked,
+    Append,
+    Echo,
+    Entry,
+    Fenced,
+    InstallPage,
+    Join,
+    Nacked,
+    Probe,
+    StateAsked,
+)
+
+__all__ = ["Follower"]
+
+
+class Follower:
+    """What the owner of `epoch` has shown this replica."""
+
+    __slots__ = (
+        "_acked",
+        "_context",
+        "_frame_waits",
+        "_owner_commit",
+        "_serial",
+        "claiming",
+        "clock_ms",
+        "epoch",
+        "matched",
+        "owner",
+        "taker",
+    )
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.epoch = 0
+        """Of the owner whose frames were taken last."""
+        self.owner = ""
+        """Its node."""
+        self.matched = 0
+        """Up to here the log is as that owner has it."""
+        self.clock_ms = 0
+        """The newest wall clock of an owner that was heard of."""
+        self.claiming = False
+        """A claim of this replica is being prepared or on its way."""
+        self.taker = InstallTaker(context)
+        self._serial = 0
+        self._frame_waits = False
+        self._acked = -1
+        self._owner_commit = 0
+
+    # What an owner sends.
+
+    def append(self, node: str, message: Append) -> bool:
+        """Returns whether it is the owner's, and meant for this replica."""
+        if not self._admits(node, message.epoch, message.ident):
+            return False
+        self.clock_ms = max(self.clock_ms, message.clock_ms)
+        data = self._context.data
+        if data.failed:
+            return True  # it could not be acknowledged: let the owner go on without
+        if self.taker.open:
+            if message.prev_seq != 0:
+                self._nack(node, message, 0)
+                return True
+            self.taker.begin_empty()
+            self._forget_frames()
+        prev = message.prev_seq
+        if not self._joins_on(prev, message.prev_epoch):
+            if prev <= data.commit:
+                self._conflict(prev, message.prev_epoch)
+            else:
+                self._nack(node, message, data.commit)
+            return True
+        if message.entries and not self._graft(prev, message.entries):
+            return True
+        self.matched = max(self.matched, prev + len(message.entries))
+        self._serial = max(self._serial, message.serial)
+        self._owner_commit = max(self._owner_commit, message.commit)
+        self._frame_waits = True
+        return True
+
+    def install(self, node: str, message: InstallPage) -> bool:
+        """Returns whether it is the owner's, and meant for this replica."""
+        if not self._admits(node, message.epoch, message.ident):
+            return False
+        for_this_start = message.boot == self._context.me.boot
+        if for_this_start and not self._context.data.failed:
+            wiped = self.taker.take(node, message)
+            if wiped:
+                self._forget_frames()
+        return True
+
+    def probe(self, node: str, message: Probe) -> bool:
+        """Returns whether it is the owner's, and meant for this replica."""
+        if self._is_fenced(message.epoch):
+            self._fence(node, message.epoch)
+            return False
+        if message.ident != self._context.me.ident or not self._may_echo(message):
+            return False
+        me = self._context.me
+        echo = Echo(self._context.shard, message.epoch, me.ident, me.boot, message.read)
+        self._context.effects.send(node, echo)
+        return True
+
+    def fence(self, node: str, epoch: int) -> bool:
+        """Tell an owner of an older epoch; returns whether it is one."""
+        if not self._is_fenced(epoch):
+            return False
+        self._fence(node, epoch)
+        return True
+
+    # What follows.
+
+    def settle(self) -> None:
+        """Acknowledge what is durable, and hand on what is committed."""
+        data = self._context.data
+        data.flush()
+        self.taker.settle()
+        if self._frame_waits and self._may_acknowledge():
+            seq = self._answer_seq()
+            if seq == self.matched or seq > self._acked:
+                self._acked = seq
+                self._frame_waits = seq < self.matched
+                self._acknowledge(seq)
+        seq = min(self._owner_commit, self.matched, data.durable_seq)
+        if seq > data.commit:
+            data.commit_to(seq)
+
+    def disk_ok(self) -> None:
+        """The disk takes writes again."""
+        unfinished = self.taker.open
+        if not self._context.data.restore() or unfinished:
+            self._forget_frames()
+            self.taker.give_up()
+
+    def ask_state(self, match: str) -> None:
+        if self.owner:
+            asked = StateAsked(self._context.shard, self.epoch, match)
+            self._context.effects.send(self.owner, asked)
+
+    # The rules, each in one place.
+
+    def _is_fenced(self, epoch: int) -> bool:
+        return epoch < self._context.data.promised
+
+    def _may_take_part(self) -> bool:
+        """Rule 8."""
+        context = self._context
+        return context.register.known or context.data.promised_found
+
+    def _joins_on(self, prev_seq: int, prev_epoch: int) -> bool:
+        """Rule 3. What is before the base was committed, so it is equal."""
+        log = self._context.data.log
+        return prev_seq < log.base_seq or log.epoch_at(prev_seq) == prev_epoch
+
+    def _answer_seq(self) -> int:
+        """Rule 5: what is shown to be equal, never the length of the log."""
+        return min(self.matched, self._context.data.durable_seq)
+
+    def _may_acknowledge(self) -> bool:
+        """A promise that a crash could forget is none; and while a claim is on its
+        way, the epoch below it is not acknowledged."""
+        data = self._context.data
+        return (
+            self.epoch == data.promised
+            and data.promised_durable >= self.epoch
+            and not self.claiming
+        )
+
+    def _may_echo(self, message: Probe) -> bool:
+        """Rule 7; and only where the owner's frames were taken (it is loaded)."""
+        return (
+            message.epoch == self._context.data.promised == self.epoch
+            and not self.claiming
+            and self._may_take_part()
+        )
+
+    # Below.
+
+    def _admits(self, node: str, epoch: int, ident: str) -> bool:
+        if self._is_fenced(epoch):
+            self._fence(node, epoch)
+            return False
+        context = self._context
+        if ident != context.me.ident:
+            commit = 0 if self.taker.open else context.data.commit
+            join = Join(context.shard, epoch, context.me.ident, context.me.boot, commit)
+            context.effects.send(node, join)
+            return False
+        if not self._may_take_part():
+            return False
+        self._adopt(node, epoch)
+        return True
+
+    def _adopt(self, node: str, epoch: int) -> None:
+        """Rule 1. The log stays as it is: its tail may be all that is left of an
+        acknowledged record."""
+        data = self._context.data
+        if epoch > data.promised:
+            data.promise(epoch)
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self._forget_frames()
+        self.owner = node
+
+    def _forget_frames(self) -> None:
+        self.matched = 0
+        self._serial = 0
+        self._frame_waits = False
+        self._acked = -1
+        self._owner_commit = 0
+
+    def _graft(self, prev_seq: int, entries: tuple[Entry, ...]) -> bool:
+        """Take entries that join on; False if what is committed stands against it."""
+        data = self._context.data
+        log = data.log
+        last = log.last_seq
+        if prev_seq == last:
+            data.extend(entries)
+            return True
+        if prev_seq + len(entries) <= last:
+            # All are here if the last one is: equal there is equal before.
+            end = entries[-1]
+            if end.seq <= log.base_seq or log.epoch_at(end.seq) == end.epoch:
+                return True
+        for at, entry in enumerate(entries):
+            if entry.seq <= log.base_seq:
+                continue
+            epoch = log.epoch_at(entry.seq)
+            if epoch == entry.epoch:
+                continue
+            if epoch is not None:
+                if entry.seq <= data.commit:
+                    self._conflict(entry.seq, entry.epoch)
+                    return False
+                self._truncate(entry.seq)
+            data.extend(entries[at:])
+            break
+        return True
+
+    def _truncate(self, seq: int) -> None:
+        """Rule 4."""
+        self.matched = min(self.matched, seq - 1)
+        self._context.data.truncate(seq)
+
+    def _conflict(self, seq: int, epoch: int) -> None:
+        data = self._context.data
+        self._context.halt(
+            "log_conflict",
+            f"the owner of epoch {self.epoch} has an entry of epoch {epoch} at {seq};"
+            f" here it is of epoch {data.log.epoch_at(seq)} and committed (up to"
+            f" {data.commit}): the shard is stopped on this node",
+        )
+
+    def _fence(self, node: str, epoch: int) -> None:
+        fenced = Fenced(self._context.shard, self._context.data.promised)
+        self._context.effects.send(node, fenced)
+
+    def _acknowledge(self, seq: int) -> None:
+        context = self._context
+        me = context.me
+        acked = Acked(context.shard, self.epoch, me.ident, me.boot, self._serial, seq)
+        context.effects.send(self.owner, acked)
+
+    def _nack(self, node: str, message: Append, commit: int) -> None:
+        context = self._context
+        me = context.me
+        nacked = Nacked(
+            context.shard, message.epoch, me.ident, me.boot, message.serial, commit
+        )
+        context.effects.send(node, nacked)
