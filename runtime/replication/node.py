@@ -291,7 +291,7 @@ class NodeReplicas:
         self._me.clock_ms = self._now_ms if clock_ms is None else clock_ms
         self._step_identity()
         for shard in self._timers.pop(self._now_ms):
-            self._on_timer(shard)
+            self._touch(shard).tick(self._now_ms)
         ticket = self._settle()
         self._place()
         self._writer.add(self._effects.take_writes())
@@ -300,6 +300,11 @@ class NodeReplicas:
         output = self._effects.take_output(ticket, cas, self._next_ms())
         self._counters.collected(output)
         return output
+
+    @property
+    def ident(self) -> str:
+        """The replica identity of this node's data; "" before it is known."""
+        return self._identity.ident
 
     def serving(self) -> dict[int, int]:
         """Epoch by shard, for the shards that are served now."""
@@ -432,14 +437,6 @@ class NodeReplicas:
         for shard in range(len(self._shards)):
             self._touch(shard).resign(self._now_ms)
 
-    def _on_timer(self, shard: int) -> None:
-        replica = self._shards[shard]
-        due_ms = replica.due_ms()
-        if due_ms is not None and due_ms <= self._now_ms:
-            self._touch(shard).tick(self._now_ms)
-        else:
-            self._timers.want(shard, due_ms)
-
     def _settle(self) -> int:
         """Settle what was touched; the ticket that is to be waited for, or 0."""
         first = 0  # where the group begins
@@ -459,7 +456,7 @@ class NodeReplicas:
     def _settle_one(self, shard: int) -> None:
         replica = self._shards[shard]
         replica.settle(self._now_ms)
-        self._timers.want(shard, replica.due_ms())
+        self._timers.want(shard, replica.due_ms(self._now_ms))
         owning = replica.epoch if replica.role is Role.OWNER else None
         if owning != self._owning.get(shard):
             self._regroup = True

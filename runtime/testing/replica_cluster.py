@@ -272,10 +272,11 @@ class ReplicaCluster:
     def settled(self) -> bool:
         """Every shard is served, with all copies that live nodes allow, in sync."""
         copies = min(self.record.copies, len(self.processes))
+        living = {(node, p.core.ident) for node, p in self.processes.items()}
         return all(
             len(self.servers(shard)) == 1
-            and len(self.in_sync(shard)) == copies
-            and set(self.in_sync(shard)) <= set(self.processes)
+            and len(self.shard(shard).isr) == copies
+            and set(self.shard(shard).isr) <= living
             for shard in range(self.record.shards)
         )
 
