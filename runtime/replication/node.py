@@ -456,7 +456,7 @@ class NodeReplicas:
     def _settle_one(self, shard: int) -> None:
         replica = self._shards[shard]
         replica.settle(self._now_ms)
-        self._timers.want(shard, replica.due_ms(self._now_ms))
+        self._timers.want(shard, replica.due_ms())
         owning = replica.epoch if replica.role is Role.OWNER else None
         if owning != self._owning.get(shard):
             self._regroup = True
