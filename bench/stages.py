@@ -374,9 +374,7 @@ def _core(action: Action) -> object:
 def _commit(action: Action) -> None:
     change = action.after.change
     assert change is not None
-    LocalCommitter().submit(
-        "m", 1, (change.record,), on_commit=_nothing, on_abandon=_nothing
-    )
+    LocalCommitter().submit("m", (change,), on_commit=_nothing, on_abandon=_nothing)
 
 
 def _nothing(*args: object) -> None:

@@ -14,6 +14,7 @@ from ..runtime.errors import FrameTooLarge
 from ..runtime.log_page import pack_page
 from ..runtime.match_id import is_match_id
 from ..runtime.refusal import RUNTIME_REFUSALS
+from .absent import LOG_GONE
 from .door import DoorError
 from .supervisor import Supervisor
 
@@ -22,8 +23,6 @@ __all__ = ["PAGE_BYTES", "give_records"]
 PAGE_BYTES = 256 * 1024
 """Of a page, unless its only record is larger; a quarter of a door's message, and a few
 milliseconds of the node's loop."""
-
-_GAME_OVER = "The match is over, and its log is no longer kept."
 
 
 def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,20 +39,18 @@ def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, 
         raise DoorError("malformed_request", "`match` is no id of a match.")
     if type(first) is not int or first < 0:
         raise DoorError("malformed_request", "`first` is no number of a record.")
-    actor = supervisor.actor(match)
-    committed = None if actor is None else actor.ledger.committed
-    if actor is None or committed is None:
+    log = supervisor.committed_log(match)
+    if log is None:
         code = supervisor.absence(match)
-        raise DoorError(code, RUNTIME_REFUSALS.get(code, _GAME_OVER))
-    records = actor.ledger.records
+        raise DoorError(code, RUNTIME_REFUSALS.get(code, LOG_GONE))
     try:
-        page, _ = pack_page(records, first, PAGE_BYTES)
+        page, _ = pack_page(log.records, first, PAGE_BYTES)
     except FrameTooLarge as error:
         raise DoorError(error.code, str(error)) from error
     return {
-        "epoch": actor.epoch,
-        "status": actor.status.value,
-        "ended": committed.ended,
-        "count": len(records),
+        "epoch": log.epoch,
+        "status": log.status.value,
+        "ended": log.ended,
+        "count": len(log.records),
         "records": page,
     }

@@ -1,9 +1,12 @@
 """The supervisor: all matches of one node.
 
 It puts what one drain of the inbox brought into mailboxes first, then wakes each
-touched actor once. It starts actors, watches them, keeps what ended for a while, and
-answers at once what needs no actor. An exception out of one actor costs that match
-alone: it is quarantined and logged, the others live on.
+touched actor once. It makes actors when something comes for their matches, lets them
+rest when nothing does, and answers at once what needs no actor. An exception out of
+one actor costs that match alone: it is quarantined and logged, the others live on.
+
+Where committed matches are kept (`MatchSource`) an actor can be put away, and made
+again from its committed state; without that, a match lives in its actor alone.
 
 It knows shards and epochs only by what it is told (`adopt`, `release`), and neither
 links nor the coordinator.
@@ -14,8 +17,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_bytes
 from types import TracebackType
+from typing import ClassVar
 
 import anyio
 import structlog
@@ -25,12 +30,11 @@ from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequest
 from ..runtime.budget import NO_GUARD, Guard, OverrunTally
 from ..runtime.clock import Clock, SystemClock
-from ..runtime.command import FireDeadline
+from ..runtime.command import CreditOutage, FireDeadline
 from ..runtime.committer import Committer, LocalCommitter
 from ..runtime.deadline import DueDeadline
 from ..runtime.errors import MailboxFull, MatchRunaway
 from ..runtime.frame import (
-    Created,
     CreateMatch,
     Dispatch,
     FetchLog,
@@ -39,20 +43,29 @@ from ..runtime.frame import (
     Refused,
     Request,
     Sync,
+    TakeBack,
     TakeSeat,
 )
 from ..runtime.games import GameRegistry
+from ..runtime.journal import MatchLine
 from ..runtime.lifecycle import ActorState, StopReason
+from ..runtime.match_change import Change
 from ..runtime.match_id import shard_of
+from ..runtime.match_source import LogReader, MatchSource, SourceLog
+from ..runtime.match_state import MatchState
 from ..runtime.options import SupervisorOptions
 from ..runtime.route import Outlet, Route
 from ..runtime.translate import refused
+from .absent import LOG_GONE, absence_code, creation_answer
 from .ended_matches import EndedMatches, Tombstone
 from .match_creation import Creation, read_creation, start_match
 from .match_timer import MatchTimer
+from .outages import Outages
+from .tiers import Tiers
 from .turns import Turns
+from .watchers import Watchers
 
-__all__ = ["Outlet", "Route", "Supervisor", "SupervisorStatistics"]
+__all__ = ["CommittedLog", "Outlet", "Route", "Supervisor", "SupervisorStatistics"]
 
 _log = structlog.get_logger()
 
@@ -62,10 +75,34 @@ _MESSAGE_BYTES = 128
 # Characters of the names in a request (seat, event, token), more than any real ones.
 _NAMES_BYTES_MAX = 1024
 
+# The revision of a deadline that was armed from a match's line, which has none.
+_ANY_REVISION = -1
+
+# Actors that are looked at when one must give way to another.
+_LOOKED_AT_MAX = 64
+
+# What could not be proposed is tried again after so long, if nothing else happens.
+_AGAIN_MS = 100
+
+_WRITES = (Dispatch, TakeBack, TakeSeat)
+
 
 @dataclass(frozen=True, slots=True)
 class SupervisorStatistics:
-    """The first seven are now; the others count since the start."""
+    """`GAUGES` are now; the others count since the start."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "shards",
+            "running",
+            "resident",
+            "quarantined",
+            "tombstones",
+            "deadlines",
+            "watchers",
+            "outages_owed",
+        }
+    )
 
     shards: int
     running: int
@@ -74,13 +111,27 @@ class SupervisorStatistics:
     tombstones: int
     deadlines: int
     watchers: int
+    outages_owed: int
     created: int
+    activated: int
+    put_away: int
     ended: int
     failed: int
     dropped: int
     messages: int
     busy: int
     deadlines_fired: int
+    outages_credited: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedLog:
+    """The committed log of a match that is served here, for whoever inspects it."""
+
+    epoch: int
+    status: ActorState
+    ended: bool
+    records: LogReader
 
 
 class Supervisor:
@@ -88,9 +139,10 @@ class Supervisor:
 
     Use it as an async context manager: it owns the actors' tasks, and its own timer.
     Or, without an async library: `handle_batch` works the actors before it returns,
-    `tick(now_ms)` does what is due, `next_due_ms()` says when, `close()` ends it.
+    `tick(now_ms)` does what is due, `next_due_ms()` says when, `work()` lets those work
+    that a committer woke, `close()` ends it.
 
-    Invariant: at most `matches_max` matches are in memory.
+    Invariant: at most `matches_max` matches have an actor.
     """
 
     def __init__(
@@ -104,6 +156,7 @@ class Supervisor:
         shards: int,
         committer: Committer | None = None,
         guard: Guard = NO_GUARD,
+        source: MatchSource | None = None,
     ) -> None:
         self._games = games
         self._outlet = outlet
@@ -111,26 +164,33 @@ class Supervisor:
         self._clock = clock or SystemClock()
         self._random_bytes = random_bytes
         self._shards = shards
+        self._source = source
+        self._committer = committer or LocalCommitter()
         self._timer = MatchTimer(self._clock, self._fire, self._sweep)
-        self._turns = Turns(self._failed, self._after_work, lambda: None)
+        self._turns = Turns(self._failed, self._after_work, self._committer.flush)
         self._closed = False
+        self._ticked_ms = self._clock.now_ms()  # near enough to know who is idle
         self._context = ActorContext(
             outlet=outlet,
-            committer=committer or LocalCommitter(),
+            committer=self._committer,
             alarm=self._timer,
             clock=self._clock,
             draw_token=lambda: random_bytes(16).hex(),
             options=self._options.match,
             guard=guard,
             on_wake=self._turns.wake,
+            on_failure=self._failed,
+            source=source,
         )
         self._overruns: dict[str, OverrunTally] = {}  # by game, while matches are made
         self._epochs: dict[int, int] = {}
         self._actors: dict[str, MatchActor] = {}
         self._of_shard: defaultdict[int, set[str]] = defaultdict(set)
-        # Who was sent views of what, both ways round: to forget either in one step.
-        self._watched: dict[str, dict[str | None, set[str]]] = {}
-        self._watchers: dict[str, set[tuple[str, str | None]]] = {}
+        self._watchers = Watchers()
+        self._tiers = Tiers(
+            self._options.rest_after_s * 1_000, self._options.put_away_after_s * 1_000
+        )
+        self._outages = Outages(games)
         self._ended = EndedMatches(
             self._options.ended_kept_max,
             self._options.ended_kept_s * 1_000,
@@ -172,7 +232,15 @@ class Supervisor:
 
     def next_due_ms(self) -> int | None:
         """When `tick` has something to do at the latest; None: when you like."""
-        return self._timer.next_due_ms()
+        due_ms = self._timer.next_due_ms()
+        if len(self._outages) or self._committer.waiting:
+            soon_ms = self._clock.now_ms() + _AGAIN_MS
+            return soon_ms if due_ms is None else min(due_ms, soon_ms)
+        return due_ms
+
+    def work(self) -> None:
+        """Let those actors work that were woken and have no task."""
+        self._turns.work()
 
     def handle_batch(self, requests: Iterable[tuple[Route, Request]]) -> None:
         """Take what one drain brought; never waits, never raises."""
@@ -191,42 +259,90 @@ class Supervisor:
             self._turns.wake(actor)
         self._turns.work()
 
-    def adopt(self, shard: int, epoch: int) -> None:
-        """Serve the shard from now on. Matches that are here already stay."""
+    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
+        """Serve the shard from now on. Matches that are here already stay.
+
+        All deadlines of its matches are armed. `outage_ms`: nobody could act in it for
+        so long before; it is credited to the matches whose game says so.
+        """
         self._epochs[shard] = epoch
+        if self._source is None:
+            return
+        for line in self._source.lines(shard):
+            if line.armed_ms is None or line.ended or line.quarantined:
+                continue
+            self._outages.owe(line, outage_ms)
+            if line.match not in self._actors:
+                self._timer.arm(line.match, _ANY_REVISION, line.armed_ms)
+        self._credit_some()
 
     def release(self, shard: int) -> None:
-        """Serve the shard no longer: its matches are dropped from this node."""
+        """Serve the shard no longer: its actors are stopped."""
         self._epochs.pop(shard, None)
-        for match in self._of_shard.pop(shard, ()):
+        for match in tuple(self._of_shard.pop(shard, ())):
             self._actors[match].stop(StopReason.RELEASED, "no_owner")
             self._remove(match)
+        if self._source is not None:
+            for line in self._source.lines(shard):
+                self._timer.disarm(line.match)
+                self._outages.forget(line.match)
 
     def peer_gone(self, peer: str) -> None:
         """Send nothing more to that process, nor to clients behind it."""
-        for client in list(self._watched.get(peer, ())):
-            self._forget_watcher(peer, client)
-        self._watched.pop(peer, None)
+        for client, match in self._watchers.forget_peer(peer):
+            self._actors[match].subscribers.remove_route(peer, client)
 
     def client_gone(self, peer: str, client: str) -> None:
         """Send nothing more to that client, which was reached through `peer`."""
-        self._forget_watcher(peer, client)
+        for match in self._watchers.forget_client(peer, client):
+            self._actors[match].subscribers.remove_route(peer, client)
+
+    def set_apart(self, match: str, code: str) -> None:
+        """Quarantine a match, if it is here: with an actor, or only its state."""
+        actor = self._actors.get(match)
+        if actor is not None:
+            self._tiers.forget(match)
+            self._ended.forget(match)
+            actor.quarantine(StopReason.RUNAWAY, code)
+        if self._source is not None and self._source.line(match) is not None:
+            self._source.quarantine(match, code)
+        _log.error("match_quarantined", match=match, code=code)
 
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
         return self._actors.get(match)
 
     def absence(self, match: str) -> str:
-        """Why no match of that id is here: moved, game_over or unknown_match."""
-        if shard_of(match, self._shards) not in self._epochs:
+        """Why no match of that id can be asked here, as a code."""
+        epoch = self._epochs.get(shard_of(match, self._shards))
+        if epoch is None:
             return "moved"
-        known = self._ended.tombstone(match) is not None
-        return "game_over" if known else "unknown_match"
+        known = self._known(match)
+        return absence_code(known, epoch if known is None else known.epoch, epoch)
+
+    def committed_log(self, match: str) -> CommittedLog | None:
+        """The committed log of a match that is served here; it does not notice."""
+        actor = self._actors.get(match)
+        if actor is not None:
+            committed = actor.ledger.committed
+            if committed is None:
+                return None
+            records = actor.ledger.records
+            return CommittedLog(actor.epoch, actor.status, committed.ended, records)
+        source, known = self._source, self._known(match)
+        served = shard_of(match, self._shards) in self._epochs
+        if source is None or not served or not isinstance(known, MatchLine):
+            return None
+        if known.buried:
+            return None
+        status = ActorState.QUARANTINED if known.quarantined else ActorState.ASLEEP
+        records = SourceLog(source, match, known.index + 1)
+        return CommittedLog(known.epoch, status, known.ended, records)
 
     def statistics(self) -> SupervisorStatistics:
         """What is here, and what has been."""
         states = [actor.status for actor in self._actors.values()]
-        deadlines = self._timer.statistics()
+        deadlines, counts = self._timer.statistics(), self._counts
         return SupervisorStatistics(
             shards=len(self._epochs),
             running=states.count(ActorState.RUNNING),
@@ -234,14 +350,18 @@ class Supervisor:
             quarantined=states.count(ActorState.QUARANTINED),
             tombstones=self._ended.tombstones,
             deadlines=deadlines.armed,
-            watchers=sum(map(len, self._watched.values())),
-            created=self._counts["created"],
-            ended=self._counts["ended"],
-            failed=self._counts["failed"],
-            dropped=self._counts["dropped"],
-            messages=self._counts["messages"],
-            busy=self._counts["busy"],
+            watchers=len(self._watchers),
+            outages_owed=len(self._outages),
+            created=counts["created"],
+            activated=counts["activated"],
+            put_away=counts["put_away"],
+            ended=counts["ended"],
+            failed=counts["failed"],
+            dropped=counts["dropped"],
+            messages=counts["messages"],
+            busy=counts["busy"],
             deadlines_fired=deadlines.fired,
+            outages_credited=counts["outages_credited"],
         )
 
     def _take(self, route: Route, request: Request) -> MatchActor | None:
@@ -251,45 +371,93 @@ class Supervisor:
         if isinstance(request, FetchTable):
             self._refuse(route, request.request, "malformed_request")
             return None
-        actor = self._actors.get(request.match)
-        if actor is None or actor.epoch != request.epoch:
-            self._answer_absent(route, request)
-            return None
-        if isinstance(request, Sync):
-            self._note_watcher(route, request.match)
         size = _weight(request)
         if size > self._options.match.payload_bytes_max + _NAMES_BYTES_MAX:
             # Before the mailbox: there it would be `busy`, for ever.
             self._refuse(route, request.request, "too_large")
             return None
+        if self._closed:
+            self._refuse(route, request.request, "stopping")
+            return None
+        try:
+            actor = self._find(request.match, request.epoch)
+        except MailboxFull as error:
+            self._counts["busy"] += 1
+            self._refuse(route, request.request, error.code)
+            return None
+        if actor is None:
+            self._answer_absent(route, request)
+            return None
+        if isinstance(request, Sync):
+            self._watchers.add(route.peer, route.client, request.match)
         return self._put(actor, route, request, size)
 
-    def _note_watcher(self, route: Route, match: str) -> None:
-        clients = self._watched.setdefault(route.peer, {})
-        clients.setdefault(route.client, set()).add(match)
-        self._watchers.setdefault(match, set()).add((route.peer, route.client))
+    def _find(self, match: str, epoch: int | None = None) -> MatchActor | None:
+        """The match's actor, made if need be; None if it can have none.
 
-    def _forget_watcher(self, peer: str, client: str | None) -> None:
-        for match in self._watched.get(peer, {}).pop(client, ()):
-            self._actors[match].subscribers.remove_route(peer, client)
-            self._watchers[match].discard((peer, client))
+        Raises:
+            MailboxFull: There are too many actors.
+        """
+        actor = self._actors.get(match)
+        if actor is not None:
+            return actor if epoch in (None, actor.epoch) else None
+        shard = shard_of(match, self._shards)
+        if self._source is None or self._closed or shard not in self._epochs:
+            return None
+        found = self._source.get(match)
+        if not isinstance(found, MatchState) or epoch not in (None, found.epoch):
+            return None
+        if not self._make_room():
+            raise MailboxFull("there are as many actors as there may be")
+        actor = self._add(found, shard)
+        actor.rest()
+        self._tiers.rests(match, self._ticked_ms)
+        self._counts["activated"] += 1
+        self._credit(actor)
+        return actor
+
+    def _add(self, begin: Change | MatchState, shard: int) -> MatchActor:
+        actor = MatchActor(begin, self._context)
+        self._actors[actor.match] = actor
+        self._of_shard[shard].add(actor.match)
+        return actor
+
+    def _known(self, match: str) -> MatchLine | Tombstone | None:
+        """What is known of a match beside its actor."""
+        if self._source is not None:
+            return self._source.line(match)
+        return self._ended.tombstone(match)
 
     def _put(
         self, actor: MatchActor, route: Route, asked: Asked, size: int
     ) -> MatchActor | None:
+        code = ""
         if actor.status is ActorState.QUARANTINED:
-            self._refuse(route, asked.request, actor.quarantine_code)
-            return None
-        if actor.status is ActorState.STOPPED:
-            self._refuse(route, asked.request, "retry")
-            return None
+            code = actor.quarantine_code
+        elif actor.status is ActorState.STOPPED:
+            code = "retry"
+        elif isinstance(asked, _WRITES):
+            code = self._committer.problem(actor.match)
         try:
-            actor.mailbox.put_nowait((route, asked), _MESSAGE_BYTES + size)
+            if not code:
+                actor.mailbox.put_nowait((route, asked), _MESSAGE_BYTES + size)
         except MailboxFull as error:
-            self._counts["busy"] += 1
-            self._refuse(route, asked.request, error.code)
+            code = error.code
+        if code:
+            self._counts["busy"] += code == MailboxFull.code
+            self._refuse(route, asked.request, code)
             return None
+        self._use(actor, rouse=isinstance(asked, _WRITES))
         return actor
+
+    def _use(self, actor: MatchActor, *, rouse: bool) -> None:
+        """The match is used now; with `rouse`, it may go on."""
+        if rouse and actor.rouse():
+            self._turns.begin(actor)
+        if actor.status is not ActorState.RUNNING:
+            self._tiers.rests(actor.match, self._ticked_ms)
+        elif rouse:
+            self._tiers.runs(actor.match, self._ticked_ms)
 
     def _answer_absent(self, route: Route, request: MatchRequest) -> None:
         """Say why no match of that id and epoch is here."""
@@ -300,14 +468,14 @@ class Supervisor:
             moved = Moved(request.request, shard, epoch or 0, "")
             self._outlet.deliver(route, moved)
             return
-        tombstone = self._ended.tombstone(request.match)
-        if tombstone is not None and tombstone.epoch == request.epoch:
-            text = "The match is over, and its log is no longer kept."
-            self._outlet.deliver(route, refused(request.request, "game_over", text))
-        elif request.epoch < epoch:
-            self._refuse(route, request.request, "match_lost")
-        else:
-            self._refuse(route, request.request, "unknown_match")
+        code = absence_code(self._known(request.match), request.epoch, epoch)
+        text = LOG_GONE if code == "game_over" else ""
+        # Another node may have the shard by now, and the match.
+        self._committer.confirm(
+            request.match,
+            partial(self._outlet.deliver, route, refused(request.request, code, text)),
+            partial(self._refuse, route, request.request, "retry"),
+        )
 
     def _on_create(self, route: Route, frame: CreateMatch) -> MatchActor | None:
         creation = read_creation(
@@ -338,17 +506,18 @@ class Supervisor:
         epoch: int,
     ) -> MatchActor | None:
         """Start a match, unless its key was used before or there is no room."""
-        tombstone = self._ended.tombstone(creation.match)
-        if tombstone is not None:
+        known = self._known(creation.match)
+        if known is not None:
             self._outlet.deliver(
                 route,
-                _created_once(frame.request, creation.match, tombstone)
-                if tombstone.creation == creation.content
-                else refused(frame.request, "key_reused"),
+                creation_answer(frame.request, creation.match, creation.content, known),
             )
             return None
-        if self._closed:
-            self._refuse(route, frame.request, "stopping")
+        problem = (
+            "stopping" if self._closed else self._committer.problem(creation.match)
+        )
+        if problem:
+            self._refuse(route, frame.request, problem)
             return None
         if not self._make_room():
             self._refuse(route, frame.request, "node_full")
@@ -371,10 +540,9 @@ class Supervisor:
                 self._note_overrun(frame.game)
             self._outlet.deliver(route, change)
             return None
-        actor = MatchActor(change, self._context)
-        self._actors[actor.match] = actor
-        self._of_shard[shard].add(actor.match)
+        actor = self._add(change, shard)
         self._counts["created"] += 1
+        self._tiers.runs(actor.match, self._ticked_ms)
         self._turns.begin(actor)
         return actor
 
@@ -387,9 +555,14 @@ class Supervisor:
         overruns.add(self._clock.monotonic_s())
 
     def _make_room(self) -> bool:
-        """Whether one more match fits, if need be in place of an ended one."""
+        """Whether one more actor fits, if need be in place of one that is not used."""
         if len(self._actors) < self._options.matches_max:
             return True
+        if self._source is not None:
+            for match in self._tiers.oldest(_LOOKED_AT_MAX):
+                if self._put_away(match):
+                    return True
+            return False
         oldest = self._ended.oldest()
         if oldest is None:
             return False
@@ -405,36 +578,90 @@ class Supervisor:
             "match_quarantined", match=actor.match, code=code, exc_info=not runaway
         )
         self._ended.forget(actor.match)
+        self._tiers.forget(actor.match)
         try:
             actor.quarantine(StopReason.RUNAWAY if runaway else StopReason.FAILED, code)
+            if self._source is not None:
+                self._source.quarantine(actor.match, code)
         except Exception:
             # Nobody can be told any more; the other matches must not notice.
             _log.exception("quarantine_failed", match=actor.match)
 
     def _after_work(self, actor: MatchActor) -> None:
-        """The actor takes no more actions."""
+        """The actor has worked, and does not run."""
         if self._actors.get(actor.match) is not actor:
             return
-        if actor.status is ActorState.RESIDENT:
-            self._counts["ended"] += 1
-            self._ended.add(actor.match, self._clock.now_ms())
-        elif actor.status is ActorState.STOPPED:
+        if actor.status is ActorState.STOPPED:
             self._remove(actor.match)
+            return
+        if actor.status is not ActorState.RESIDENT:
+            return
+        if self._tiers.rests(actor.match, self._ticked_ms) and actor.over:
+            self._counts["ended"] += 1
+            if self._source is None:
+                self._ended.add(actor.match, self._ticked_ms)
 
     def _fire(self, due: DueDeadline) -> bool:
-        actor = self._actors.get(due.match)
-        if actor is None:
+        if self._source is not None and self._closed:
             return True
         try:
-            actor.mailbox.put_own(FireDeadline(due.revision))
+            actor = self._find(due.match)
+            if actor is None or actor.status is ActorState.QUARANTINED:
+                return True
+            committed, revision = actor.ledger.committed, due.revision
+            if revision == _ANY_REVISION and committed is not None:
+                revision = committed.revision
+            actor.mailbox.put_own(FireDeadline(revision, due.at_ms))
         except MailboxFull:
             return False
+        self._use(actor, rouse=True)
         self._turns.wake(actor)
         return True
 
+    def _credit_some(self) -> None:
+        """Credit outages to matches that nobody has asked for yet, some at a time."""
+        for match in self._outages.some():
+            try:
+                actor = self._find(match)
+            except MailboxFull:
+                return
+            self._outages.forget(match)
+            if actor is not None:
+                self._turns.wake(actor)
+
+    def _credit(self, actor: MatchActor) -> None:
+        """Let the match's clock not run while nobody could act."""
+        owed_ms = self._outages.take(actor.match)
+        if owed_ms:
+            self._counts["outages_credited"] += 1
+            actor.mailbox.put_own(CreditOutage(owed_ms))
+
     def _sweep(self, now_ms: int) -> None:
+        self._ticked_ms = now_ms
         for match in self._ended.expired(now_ms):
             self._drop(match)
+        self._credit_some()
+        for match in self._tiers.idle(now_ms):
+            actor = self._actors[match]
+            if actor.ledger.settled and not len(actor.mailbox):
+                actor.rest()
+                self._tiers.rests(match, now_ms)
+            else:
+                self._tiers.runs(match, now_ms)
+        if self._source is not None:
+            for match in self._tiers.stale(now_ms):
+                if not self._put_away(match):
+                    self._tiers.rests(match, now_ms)
+
+    def _put_away(self, match: str) -> bool:
+        """Give up the actor of a match that is kept elsewhere too, if nothing waits."""
+        actor = self._actors[match]
+        if not actor.droppable or actor.status is ActorState.QUARANTINED:
+            return False
+        actor.put_away()
+        self._counts["put_away"] += 1
+        self._remove(match)
+        return True
 
     def _drop(self, match: str) -> None:
         """Put an ended match away for good; its tombstone stays."""
@@ -450,9 +677,9 @@ class Supervisor:
     def _remove(self, match: str) -> None:
         del self._actors[match]
         self._ended.forget(match)
+        self._tiers.forget(match)
         self._of_shard.get(shard_of(match, self._shards), set()).discard(match)
-        for peer, client in self._watchers.pop(match, ()):
-            self._watched.get(peer, {}).get(client, set()).discard(match)
+        self._watchers.forget_match(match)
 
     def _refuse(self, route: Route, request: int, code: str) -> None:
         self._outlet.deliver(route, refused(request, code))
@@ -466,15 +693,3 @@ def _weight(request: MatchRequest) -> int:
     if isinstance(request, TakeSeat):
         return len(request.resume) + len(request.seat)
     return 0 if isinstance(request, FetchLog) else len(request.seat)
-
-
-def _created_once(request: int, match: str, tombstone: Tombstone) -> Created:
-    """The first answer again, though the match is over and gone."""
-    return Created(
-        request,
-        match,
-        tombstone.epoch,
-        tombstone.game,
-        tombstone.version,
-        tombstone.seats,
-    )

@@ -31,8 +31,8 @@ class Turns:
         rested: Callable[[MatchActor], None],
         hand_on: Callable[[], None],
     ) -> None:
-        """`failed` is told what came out of an actor, `rested` which one has just left
-        `RUNNING`; `hand_on` takes what was caused on its way."""
+        """`failed` is told what came out of an actor, `rested` each time that one has
+        had its turn and does not run; `hand_on` takes what was caused on its way."""
         self._failed = failed
         self._rested = rested
         self._hand_on = hand_on
@@ -71,28 +71,32 @@ class Turns:
 
         What waits for those in tasks is handed on when they have worked.
         """
+        self._work()
+        if self._tasks is not None:
+            self._want()
+
+    def _work(self) -> None:
         if self._working:
             return  # it was called by what it does; the loop below goes on
         self._working = True
         try:
-            while self._due:
+            while True:
                 due, self._due = self._due, {}
                 for actor in due:
                     self._turn(actor)
                 if self._tasks is None:
                     self._hand_on()
-            if self._tasks is None:
-                self._hand_on()
+                if not self._due:
+                    break
         finally:
             self._working = False
 
     def _turn(self, actor: MatchActor) -> None:
-        running = actor.status is ActorState.RUNNING
         try:
             actor.work()
         except (Exception, SystemExit) as error:  # a game may call sys.exit()
             self._failed(actor, error)
-        if running and actor.status is not ActorState.RUNNING:
+        if actor.status is not ActorState.RUNNING:
             self._rested(actor)
 
     async def _host(self, actor: MatchActor) -> None:
@@ -120,5 +124,5 @@ class Turns:
             # All that were woken before or with us work first.
             await checkpoint()
             self._wanted = False
-            self.work()
+            self._work()
             self._hand_on()

@@ -21,7 +21,7 @@ from .budget import BudgetExceeded, OverrunTally
 from .command import Act, Denied, FireDeadline, NotFired, SeatHeld
 from .errors import MatchRunaway
 from .fault_log import FaultLog
-from .frame import Dispatch, FetchLog, Refused, Response, Sync, TakeBack, TakeSeat
+from .frame import Dispatch, FetchLog, Refused, Sync, TakeBack, TakeSeat
 from .holders import SeatHolders
 from .ledger import Ledger
 from .lifecycle import ActorState, StopReason
@@ -29,6 +29,7 @@ from .log_page import fetch_log
 from .mailbox import Mailbox
 from .match import decide, refusal
 from .match_change import Change
+from .match_source import SourceLog
 from .match_state import MatchState
 from .route import Route
 from .subscribers import Subscribers
@@ -41,11 +42,13 @@ _ALIVE = (ActorState.RUNNING, ActorState.RESIDENT)
 
 
 class MatchActor:
-    """Hosts one match. Made from the change that created it."""
+    """Hosts one match: from the change that created it on, or from a committed state
+    whose log is stored elsewhere (`context.source`)."""
 
-    def __init__(self, created: Change, context: ActorContext) -> None:
-        self.match = created.state.match
-        self.epoch = created.state.epoch
+    def __init__(self, begin: Change | MatchState, context: ActorContext) -> None:
+        state = begin.state if isinstance(begin, Change) else begin
+        self.match = state.match
+        self.epoch = state.epoch
         self.status = ActorState.RUNNING
         self.stop_reason: StopReason | None = None
         self.quarantine_code = ""
@@ -57,12 +60,19 @@ class MatchActor:
         self.subscribers = Subscribers(
             self.epoch, options, context.guard, self._on_overrun
         )
+        source = context.source
         self.ledger = Ledger(
-            created,
+            begin,
             committer=context.committer,
             outlet=context.outlet,
             on_commit=self._on_commit,
+            on_confirm=self._on_confirm,
             on_abandon=self._on_abandon,
+            stored=None
+            if source is None
+            else SourceLog(
+                source, self.match, 0 if begin is not state else state.index + 1
+            ),
         )
         self._context = context
         self._faults = FaultLog(self.match)
@@ -82,6 +92,40 @@ class MatchActor:
     def faults(self) -> int:
         """Failures of the game's own code in this match."""
         return self._faults.count
+
+    @property
+    def over(self) -> bool:
+        """Whether the match is over, and its end committed and told."""
+        committed = self.ledger.committed
+        return committed is not None and committed.ended and self.ledger.settled
+
+    @property
+    def droppable(self) -> bool:
+        """Whether nothing is lost with the actor: all is committed and told, and nobody
+        is sent views."""
+        return (
+            self.ledger.settled and not len(self.mailbox) and not len(self.subscribers)
+        )
+
+    def rest(self) -> None:
+        """Give up the task; what is asked is still answered."""
+        if self.status is ActorState.RUNNING:
+            self.status = ActorState.RESIDENT
+            self.stir()
+
+    def put_away(self) -> None:
+        """End, with nothing waiting and nobody told; the deadline stays armed."""
+        assert self.droppable, self.match
+        self.status = ActorState.STOPPED
+        self.stop_reason = StopReason.IDLE
+        self.stir()
+
+    def rouse(self) -> bool:
+        """Take actions again after a rest; whether it rested and is not over."""
+        if self.status is not ActorState.RESIDENT or self.over:
+            return False
+        self.status = ActorState.RUNNING
+        return True
 
     async def run(self) -> None:
         """The actor's task: works when woken, until the match is over."""
@@ -128,12 +172,19 @@ class MatchActor:
             raise MatchRunaway("the game held the loop too often")
 
     def stop(self, reason: StopReason, code: str) -> None:
-        """End; answer with `code` what waits to be run, with `retry` what has run."""
+        """End; answer with `code` what waits to be run.
+
+        What has run is answered `retry`; `not_committed`, if it is certain that nobody
+        will ever see it.
+        """
+        self._stop(reason, code)
+
+    def _stop(self, reason: StopReason, code: str, unsent: int | None = None) -> None:
         if self.status is ActorState.STOPPED:
             return
         self.status = ActorState.STOPPED
         self._end(reason)
-        self.ledger.abandon("retry")
+        self.ledger.abandon(unsent)
         self._refuse(self.subscribers.remove_all(), "retry")
         self._refuse_messages(code)
         self.wake()
@@ -168,6 +219,9 @@ class MatchActor:
         if isinstance(message, FireDeadline):
             self._on_deadline(message)
             return
+        if isinstance(message, command.CreditOutage):
+            self._judge(message)
+            return
         route, asked = message
         if isinstance(asked, Dispatch):
             self._on_dispatch(route, asked)
@@ -183,6 +237,15 @@ class MatchActor:
             self._on_fetch_log(route, asked)
         else:
             self.subscribers.remove(route, asked.seat)
+
+    def _tell(self, route: Route, request: int, answer: command.Answer) -> None:
+        """Answer once it is sure. What was accepted stays true; anything else tells how
+        matters stand, and must not be older than the question."""
+        frame = answer_frame(request, self.match, answer)
+        self.ledger.answer(route, frame, fresh=not isinstance(answer, command.Applied))
+
+    def _deny(self, route: Route, request: int, code: str) -> None:
+        self.ledger.answer(route, refused(request, code), fresh=True)
 
     def _judge(self, asked: command.Command) -> command.Answer:
         state, now_ms = self.ledger.state, self._context.clock.now_ms()
@@ -224,7 +287,7 @@ class MatchActor:
     def _on_dispatch(self, route: Route, asked: Dispatch) -> None:
         state, seat = self.ledger.state, asked.seat
         if code := self._holders.problem(route, state, seat, asked.session):
-            self.ledger.answer(route, refused(asked.request, code))
+            self._deny(route, asked.request, code)
             return
         act = read_dispatch(asked, self._context.options.payload_bytes_max)
         if isinstance(act, Refused):
@@ -233,12 +296,12 @@ class MatchActor:
         answer = self._judge(act)
         if isinstance(answer, Denied) and answer.refusal.fault is not None:
             self._faults.add(answer.refusal.code, answer.refusal.fault)
-        self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
+        self._tell(route, asked.request, answer)
 
     def _on_take_back(self, route: Route, asked: TakeBack) -> None:
         state, seat = self.ledger.state, asked.seat
         if code := self._holders.problem(route, state, seat, asked.session):
-            self.ledger.answer(route, refused(asked.request, code))
+            self._deny(route, asked.request, code)
             return
         answer = self._judge(
             command.TakeBack(
@@ -250,42 +313,52 @@ class MatchActor:
                 asked.base_revision,
             )
         )
-        self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
+        self._tell(route, asked.request, answer)
 
     def _on_take_seat(self, route: Route, asked: TakeSeat) -> None:
         drawn = "" if asked.resume else self._context.draw_token()
-        take = command.TakeSeat(asked.seat, drawn, asked.resume, asked.fresh)
+        take = command.TakeSeat(
+            asked.seat, drawn, asked.resume, asked.fresh, asked.session
+        )
         answer = self._judge(take)
         if isinstance(answer, SeatHeld):
             window = self.ledger.state.seats[answer.seat].window
             for lost in self._holders.hold(route, answer.seat, answer.session, window):
                 owed = self.subscribers.remove_session(answer.seat, lost)
                 self._refuse(owed, "not_seated")
-        self.ledger.answer(route, answer_frame(asked.request, self.match, answer))
+        self._tell(route, asked.request, answer)
 
     def _on_sync(self, route: Route, asked: Sync) -> None:
-        state, seat = self.ledger.state, asked.seat
+        state, seat, committed = self.ledger.state, asked.seat, self.ledger.committed
+        revision = -1 if committed is None else committed.revision
+        if asked.seen > revision:
+            # Another owner has shown them more: never show less.
+            self._refuse([(route, asked.request)], "retry")
+            return
         code = ""
         if seat:  # else a spectator
             code = self._holders.problem(route, state, seat, asked.session)
         if not code and not self.subscribers.add(route, asked):
             code = "busy"
         if code:
-            self.ledger.answer(route, refused(asked.request, code))
+            self._deny(route, asked.request, code)
 
     def _on_create_again(self, route: Route, asked: CreateAgain) -> None:
-        frame: Response = created_frame(asked.request, self.ledger.state)
-        if asked.creation != self.ledger.state.creation:
-            frame = refused(asked.request, "key_reused")
-        self.ledger.answer(route, frame)
+        if asked.creation == self.ledger.state.creation:
+            self.ledger.answer(route, created_frame(asked.request, self.ledger.state))
+        else:
+            self._deny(route, asked.request, "key_reused")
 
     def _on_fetch_log(self, route: Route, asked: FetchLog) -> None:
         page_bytes = self._context.options.log_page_bytes
         ledger = self.ledger
         page = fetch_log(asked, ledger.committed, ledger.records, page_bytes)
-        ledger.answer(route, page)
+        ledger.answer(route, page, fresh=isinstance(page, Refused))
 
     def _on_deadline(self, fire: FireDeadline) -> None:
+        armed_ms = self.ledger.state.armed_ms
+        if armed_ms is not None and armed_ms > fire.at_ms:
+            return  # it was put off; it is armed again when that is committed
         answer = self._judge(fire)
         if isinstance(answer, NotFired) and answer.refusal is not None:
             self._faults.timeout_not_fired(fire.revision, answer.refusal)
@@ -294,13 +367,24 @@ class MatchActor:
         for change in changes:
             if change.batch is not None:
                 self.subscribers.committed(change.batch)
-        if not self._working:
-            self._settle()
-            if len(self.mailbox):
-                self.wake()
+        self._on_confirm()
 
-    def _on_abandon(self) -> None:
-        self.stop(StopReason.DEPOSED, "retry")
+    def _on_confirm(self) -> None:
+        """Something is sure now. Called from outside a turn: nothing may get out."""
+        if self._working:
+            return
+        try:
+            self._settle()
+        except (Exception, SystemExit) as error:  # a view may call sys.exit()
+            if self._context.on_failure is None:
+                raise
+            self._context.on_failure(self, error)
+            return
+        if len(self.mailbox):
+            self.wake()
+
+    def _on_abandon(self, unsent: int) -> None:
+        self._stop(StopReason.DEPOSED, "retry", unsent)
 
     def _settle(self) -> None:
         """Let go what the commits so far allow."""
@@ -316,10 +400,10 @@ class MatchActor:
         if armed != self._armed:
             self._armed = armed
             self._arm(committed)
-        over = committed.ended and self.ledger.settled
-        if over and self.status is ActorState.RUNNING:
+        if self.over and self.status is ActorState.RUNNING:
             self.status = ActorState.RESIDENT
             self._end(StopReason.ENDED)
+            self.wake()  # for the last time: its task ends
 
     def _arm(self, committed: MatchState) -> None:
         if committed.armed_ms is None:

@@ -10,9 +10,10 @@ import msgspec
 
 from .budget import NO_GUARD, Guard
 from .clock import Clock
-from .command import FireDeadline
+from .command import CreditOutage, FireDeadline
 from .committer import Committer
 from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
+from .match_source import MatchSource
 from .options import MatchOptions
 from .route import Outlet, Route
 
@@ -31,7 +32,7 @@ class CreateAgain(msgspec.Struct, frozen=True):
 
 MatchRequest: TypeAlias = TakeSeat | Dispatch | TakeBack | Sync | Unwatch | FetchLog
 Asked: TypeAlias = CreateAgain | MatchRequest
-Message: TypeAlias = tuple[Route, Asked] | FireDeadline
+Message: TypeAlias = tuple[Route, Asked] | FireDeadline | CreditOutage
 
 
 class Alarm(Protocol):
@@ -55,3 +56,7 @@ class ActorContext:
     guard: Guard = NO_GUARD
     on_wake: Callable[[MatchActor], None] | None = None
     """Who lets an actor work that asks for it; None: its own task alone."""
+    on_failure: Callable[[MatchActor, BaseException], None] | None = None
+    """Who is told what an actor raised outside a turn of its own."""
+    source: MatchSource | None = None
+    """Where committed matches are kept; None: in their actors alone."""

@@ -31,13 +31,14 @@ class TakeSeat(msgspec.Struct, frozen=True):
 
     `offered` is the token that the player sent ("" for none), `drawn` a fresh random
     one, used when the seat is free and none was offered. `fresh` begins a new session
-    of a seat that is resumed.
+    of a seat that is resumed; `session` resumes that one (0: the newest).
     """
 
     seat: str
     drawn: str
     offered: str = ""
     fresh: bool = False
+    session: int = 0
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -67,9 +68,10 @@ class TakeBack(msgspec.Struct, frozen=True):
 
 
 class FireDeadline(msgspec.Struct, frozen=True):
-    """The deadline of that revision has come."""
+    """The deadline of that revision has come: it was armed for `at_ms` or before."""
 
     revision: int
+    at_ms: int = 2**63
 
 
 class CreditOutage(msgspec.Struct, frozen=True):

@@ -112,7 +112,8 @@ class TakeSeat(Struct, frozen=True, tag=11):
 
     A client may draw the token itself (16 to 128 characters, random): then asking
     again after a lost answer takes the seat once, and resumes it the second time.
-    `fresh` begins a new session of a seat that is resumed, beside the others.
+    `fresh` begins a new session of a seat that is resumed, beside the others;
+    `session` resumes that one (0: the newest).
     """
 
     request: int
@@ -121,6 +122,7 @@ class TakeSeat(Struct, frozen=True, tag=11):
     seat: str
     resume: str = ""
     fresh: bool = False
+    session: int = 0
 
 
 class Dispatch(Struct, frozen=True, tag=12):
@@ -141,7 +143,8 @@ class Sync(Struct, frozen=True, tag=13):
     """Send the current view now, and every newer one as it commits.
 
     `seat` "" watches as a spectator. A seat needs its `session`.
-    `legal` asks for the seat's legal actions with each view.
+    `legal` asks for the seat's legal actions with each view. `seen` is the newest
+    revision that the asker has seen (-1: none): it is never sent an older one.
     """
 
     request: int
@@ -150,6 +153,7 @@ class Sync(Struct, frozen=True, tag=13):
     seat: str = ""
     session: int = 0
     legal: bool = False
+    seen: int = -1
 
 
 class Unwatch(Struct, frozen=True, tag=14):

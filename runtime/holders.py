@@ -1,7 +1,8 @@
 """Who may speak for a seat: the connection that last took or resumed its session.
 
 The seat that acts comes from here alone, never from what a request claims. Volatile:
-after a change of owner a client shows its resume token again.
+after a change of owner nobody holds a session (`resume_seat`), until its client shows
+the resume token again.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ class SeatHolders:
 
     def problem(self, route: Route, state: MatchState, seat: str, session: int) -> str:
         """Why `route` may not speak for the seat, as a code; "" if it may."""
-        if self._askers.get((seat, session)) == route.asker:
+        holder = self._askers.get((seat, session))
+        if holder == route.asker:
             return ""
         known = state.seats.get(seat)
         if known is None:
             return "unknown_seat"
-        replaced = known.window.session(session) is None
-        if replaced and 1 <= session <= known.window.newest:
-            return "expired_key"
-        return "not_seated"
+        if known.window.session(session) is not None:
+            return "not_seated" if holder is not None else "resume_seat"
+        return "expired_key" if 1 <= session <= known.window.newest else "not_seated"

@@ -1,20 +1,25 @@
 """A match's log at its owner: what is committed, and what is ahead of it.
 
-Records are appended, handed over to the committer in groups, and committed in order.
-An answer leaves when the state it was judged on is committed: a refusal too, since it
-tells of that state. What is abandoned before is dropped as if it had never been.
+Changes are appended, handed over to the committer in groups, and committed in order.
+An answer leaves when the state it was judged on is committed. One that says how
+matters stand (a refusal, above all) must also be no older than the question: it waits
+until the committer has confirmed that nobody else commits for this match. What is
+abandoned before is dropped as if it had never been.
 
 Invariant: committed index <= submitted index <= index of the state.
+Invariant: answers leave in the order in which they were given.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from ..engine.record import Record
 from .committer import Committer
 from .frame import Response
 from .match_change import Change
+from .match_source import KeptLog, LogReader, SourceLog
 from .match_state import MatchState
 from .route import Outlet, Route
 from .translate import refused
@@ -22,40 +27,63 @@ from .translate import refused
 __all__ = ["Ledger"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    index: int  # of the state that it was judged on
+    round: int  # that must be confirmed; 0: none
+    route: Route
+    frame: Response
+
+
 class Ledger:
-    """The log of one match, its two states, and the answers that wait."""
+    """The log of one match, its two states, and the answers that wait.
+
+    It begins with the change that created the match, or with a committed state whose
+    log is stored elsewhere.
+    """
 
     def __init__(
         self,
-        created: Change,
+        begin: Change | MatchState,
         *,
         committer: Committer,
         outlet: Outlet,
         on_commit: Callable[[Sequence[Change]], None],
-        on_abandon: Callable[[], None],
+        on_confirm: Callable[[], None],
+        on_abandon: Callable[[int], None],
+        stored: SourceLog | None = None,
     ) -> None:
-        self.state: MatchState = created.state
-        """What the next command is judged on: private until it is committed."""
-        self.committed: MatchState | None = None
-        """All that anyone may learn; None until the creation is committed."""
-        self.records: list[Record] = []
+        self.records: LogReader = KeptLog() if stored is None else stored
         """The committed log. It only grows."""
+        self._stored = stored
         self._committer = committer
         self._outlet = outlet
         self._on_commit = on_commit
+        self._on_confirm = on_confirm
         self._on_abandon = on_abandon
-        self._ahead: list[Change] = [created]
-        self._unsubmitted: list[Record] = [created.record]
-        self._answers: list[tuple[int, Route, Response]] = []
+        self._answers: deque[_Answer] = deque()
+        self._round = 1  # that the next answer belongs to which asks for one
+        self._round_wanted = False
+        self._confirmed_round = 0
+        self.committed: MatchState | None
+        """All that anyone may learn; None until the creation is committed."""
+        self.state: MatchState
+        """What the next command is judged on: private until it is committed."""
+        if isinstance(begin, Change):
+            self.state, self.committed = begin.state, None
+            self._ahead, self._unsubmitted = [begin], [begin]
+        else:
+            self.state, self.committed = begin, begin
+            self._ahead, self._unsubmitted = [], []
 
     @property
     def settled(self) -> bool:
-        """Whether nothing waits for a commit."""
+        """Whether nothing waits for a commit or a confirmation."""
         return not self._ahead and not self._answers
 
     @property
     def waiting(self) -> int:
-        """Answers that wait for a commit."""
+        """Answers that wait."""
         return len(self._answers)
 
     def append(self, change: Change) -> None:
@@ -63,57 +91,87 @@ class Ledger:
         assert change.record.index == self.state.index + 1, change.record
         self.state = change.state
         self._ahead.append(change)
-        self._unsubmitted.append(change.record)
+        self._unsubmitted.append(change)
 
-    def answer(self, route: Route, frame: Response) -> None:
-        """Tell this once the present state is committed."""
-        self._answers.append((self.state.index, route, frame))
+    def answer(self, route: Route, frame: Response, *, fresh: bool = False) -> None:
+        """Tell this once the present state is committed.
+
+        With `fresh`, it must also be confirmed that the state was the newest anywhere.
+        """
+        self._round_wanted |= fresh
+        needed = self._round if fresh else 0
+        self._answers.append(_Answer(self.state.index, needed, route, frame))
 
     def hand_over(self) -> None:
-        """Give what was appended since the last time to the committer."""
+        """Give what came since the last time to the committer."""
         if self._unsubmitted:
             self._committer.submit(
                 self.state.match,
-                self.state.epoch,
                 self._unsubmitted,
                 on_commit=self._committed_up_to,
                 on_abandon=self._on_abandon,
             )
             self._unsubmitted = []
+        if self._round_wanted:
+            asked, self._round = self._round, self._round + 1
+            self._round_wanted = False
+            self._committer.confirm(self.state.match, lambda: self._confirmed(asked))
 
     def release(self) -> None:
-        """Let the answers go whose state is committed."""
-        committed = self._committed_index()
-        released = 0
-        for needed, route, frame in self._answers:
-            if needed > committed:
-                break
-            self._outlet.deliver(route, frame)
-            released += 1
-        del self._answers[:released]
+        """Let the answers go that need wait no longer."""
+        committed, confirmed = self._committed_index(), self._confirmed_round
+        answers = self._answers
+        while answers:
+            first = answers[0]
+            if first.index > committed or first.round > confirmed:
+                return
+            answers.popleft()
+            self._outlet.deliver(first.route, first.frame)
 
-    def abandon(self, code: str) -> None:
-        """Drop all that is not committed; answer with `code` whoever waits for it."""
-        self._drop_after(self._committed_index(), code)
+    def abandon(self, unsent: int | None = None) -> None:
+        """Drop all that is not committed; who waits is told that it is not known.
+
+        `unsent`: records from this index on were seen by nobody else, so that what was
+        to be answered with them has certainly not happened.
+        """
+        self.release()
+        self._drop_after(self._committed_index())
+        answers, self._answers = self._answers, deque()
+        for answer in answers:
+            lost = unsent is not None and answer.index >= unsent
+            code = "not_committed" if lost else "retry"
+            self._refuse(answer, code)
 
     def withdraw(self, code: str) -> None:
         """Drop what was not handed over: the rest may yet be committed."""
+        self.release()
         submitted = self.state.index - len(self._unsubmitted)
-        self._drop_after(submitted, code)
+        self._drop_after(submitted)
+        for answer in self._answers:
+            if answer.index > submitted:
+                self._refuse(answer, code)
+        self._answers = deque(a for a in self._answers if a.index <= submitted)
 
     def _committed_up_to(self, index: int) -> None:
         changes = [c for c in self._ahead if c.record.index <= index]
-        if changes:
-            del self._ahead[: len(changes)]
-            self.committed = changes[-1].state
+        if not changes:
+            return
+        del self._ahead[: len(changes)]
+        self.committed = changes[-1].state
+        if self._stored is not None:
+            self._stored.count = self.committed.index + 1
+        elif isinstance(self.records, KeptLog):
             self.records.extend([change.record for change in changes])
-            self._on_commit(changes)
+        self._on_commit(changes)
+
+    def _confirmed(self, number: int) -> None:
+        self._confirmed_round = max(self._confirmed_round, number)
+        self._on_confirm()
 
     def _committed_index(self) -> int:
         return -1 if self.committed is None else self.committed.index
 
-    def _drop_after(self, index: int, code: str) -> None:
-        self.release()
+    def _drop_after(self, index: int) -> None:
         while self._ahead and self._ahead[-1].record.index > index:
             self._ahead.pop()
         self._unsubmitted = []
@@ -121,7 +179,6 @@ class Ledger:
             self.state = self._ahead[-1].state
         elif self.committed is not None:
             self.state = self.committed
-        for needed, route, frame in self._answers:
-            if needed > index:
-                self._outlet.deliver(route, refused(frame.request, code))
-        self._answers = [answer for answer in self._answers if answer[0] <= index]
+
+    def _refuse(self, answer: _Answer, code: str) -> None:
+        self._outlet.deliver(answer.route, refused(answer.frame.request, code))

@@ -17,6 +17,9 @@ class ActorState(Enum):
     """It has a task and takes actions."""
     RESIDENT = "resident"
     """No task; its state is in memory and answers what may still be asked."""
+    ASLEEP = "asleep"
+    """No actor at all; its committed state is kept, and a message or its deadline
+    makes one."""
     QUARANTINED = "quarantined"
     """It failed. Its records are kept; all that it answers is why."""
     STOPPED = "stopped"
@@ -36,5 +39,7 @@ class StopReason(Enum):
     """An exception came out of the actor's own code."""
     RUNAWAY = "runaway"
     """Its game held the loop again and again."""
+    IDLE = "idle"
+    """Nothing happened in the match for long, and nobody watched it."""
     STOPPING = "stopping"
     """The node is stopping."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from ..engine.record import Record, record_to_json
 from .codec import FRAME_LIMIT_BYTES, pack
 from .errors import FrameTooLarge
 from .frame import FetchLog, LogPage, Refused
+from .match_source import LogReader
 from .match_state import MatchState
 from .translate import refused
 
@@ -25,7 +24,7 @@ _FRAME_BYTES = 256
 def fetch_log(
     asked: FetchLog,
     committed: MatchState | None,
-    records: Sequence[Record],
+    records: LogReader,
     page_bytes: int,
 ) -> LogPage | Refused:
     """The records from `asked.first` on, until `page_bytes` are reached.
@@ -51,9 +50,7 @@ def fetch_log(
     )
 
 
-def pack_page(
-    records: Sequence[Record], first: int, page_bytes: int
-) -> tuple[bytes, int]:
+def pack_page(records: LogReader, first: int, page_bytes: int) -> tuple[bytes, int]:
     """The records from `first` on as a packed array, and the index after the last.
 
     Raises:
@@ -61,9 +58,9 @@ def pack_page(
     """
     packed: list[bytes] = []
     size = _HEADER_BYTES
-    for index in range(first, len(records)):
+    for record in records.read(first, page_bytes):
         try:
-            encoded = _packed(records[index])
+            encoded = _packed(record)
         except FrameTooLarge:
             if not packed:
                 raise

@@ -7,7 +7,7 @@ deadline that has come) have a place that players cannot take.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from .errors import MailboxFull
 
@@ -16,13 +16,16 @@ __all__ = ["OWN_MESSAGES_MAX", "Mailbox", "MailboxStatistics"]
 T = TypeVar("T")
 
 # Messages beyond the limit for the node itself. A match has one deadline at a time;
-# the second place is for one that was voided while it waited.
-OWN_MESSAGES_MAX = 2
+# the second place is for one that was voided while it waited, the third for the outage
+# that is credited when another node takes the match over.
+OWN_MESSAGES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatistics:
     """Counters since the start; `waiting` and `waiting_bytes` are now."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"waiting", "waiting_bytes"})
 
     waiting: int
     waiting_bytes: int

@@ -316,7 +316,10 @@ def _decide_seat(state: MatchState, take: TakeSeat, time_ms: int) -> Decision:
     if not free and not hmac.compare_digest(seat.token_hash, _token_hash(take.offered)):
         return _deny(state, "seat_taken")
     if not free and not take.fresh:
-        return Decision(state, _held(take.seat, seat.window, token))
+        number = take.session or seat.window.newest
+        if seat.window.session(number) is None:
+            return _deny(state, "expired_key")
+        return Decision(state, _held(take.seat, seat.window, token, number))
     if state.ended:
         return _deny(state, "game_over")
     if state.index + 1 >= RECORDS_MAX:
@@ -329,12 +332,14 @@ def _decide_seat(state: MatchState, take: TakeSeat, time_ms: int) -> Decision:
     else:
         change = apply_session(state, given, time_ms)
     window = change.state.seats[take.seat].window
-    return Decision(change.state, _held(take.seat, window, token), change)
+    held = _held(take.seat, window, token, window.newest)
+    return Decision(change.state, held, change)
 
 
-def _held(seat: str, window: KeyWindow, token: str) -> SeatHeld:
-    newest = window.sessions[-1]
-    return SeatHeld(seat, newest.number, token, newest.highest + 1)
+def _held(seat: str, window: KeyWindow, token: str, number: int) -> SeatHeld:
+    session = window.session(number)
+    assert session is not None, number
+    return SeatHeld(seat, number, token, session.highest + 1)
 
 
 def _token_hash(token: str) -> str:

@@ -56,7 +56,13 @@ class SupervisorOptions:
     match: MatchOptions = MatchOptions()
     """Bounds of each match."""
     matches_max: int = 20_000
-    """Matches in memory, ended ones too; one more is answered `node_full`."""
+    """Matches with an actor, ended ones too; one more is answered `node_full`, or
+    `busy` if it exists already."""
+    rest_after_s: int = 30
+    """Seconds without an action after which a match gives up its task."""
+    put_away_after_s: int = 300
+    """Seconds at rest after which it gives up its actor, if nobody watches it. Its
+    committed state is kept, and wakes when it is asked."""
     match_input_bytes_max: int = 256 * 1024
     """Bytes of the packed match input; more is answered `too_large`."""
     ended_kept_max: int = 2_000

@@ -21,6 +21,7 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "degraded": "Too few copies of the match are in sync to keep it safe. Try "
         "again with the same key after a pause.",
         "retry": "The outcome is not known. Ask again with the same key.",
+        "not_committed": "It did not happen. Try again with the same key.",
         "stale_revision": "The match has moved on since that view. Look again.",
         "key_reused": "That key was used with other content. Use a new key.",
         "expired_key": "That key is older than the remembered ones, or its session "
@@ -31,6 +32,8 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "invalid_match": "The match input does not fit the game.",
         "unknown_seat": "The match has no seat of that name.",
         "seat_taken": "Somebody else sits there.",
+        "resume_seat": "The node does not know who holds that session. Take the seat "
+        "again with its token, then try again with the same key.",
         "not_seated": "That session does not hold the seat. Take the seat first.",
         "match_running": "The log is open once the match has ended.",
         "node_full": "The node holds as many matches as it may. Try another node.",
@@ -39,6 +42,18 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "resolver_timeout": "The game took too long over this event and was stopped.",
         "quarantined": "The match was set apart, as its game took too long again and "
         "again. An operator must look at it.",
+        "state_corrupt": "The node's copy of the match cannot be read. An operator "
+        "must look at it.",
+        "divergent": "The node's copy of the match differs from the others. An "
+        "operator must look at it.",
+        "unknown_record": "The match's log holds what this version cannot read. An "
+        "operator must look at it.",
+        "missing_game": "The node does not have the match's game in that version. An "
+        "operator must look at it.",
+        "log_gap": "The node lacks a part of the match's log. An operator must look at "
+        "it.",
+        "recovery_failed": "The match could not be loaded. Try again with the same key "
+        "after a pause.",
         "internal_error": "The node failed on this request. It was logged.",
     }
 )

@@ -14,7 +14,6 @@ from structlog.testing import capture_logs
 
 from hotseat.engine.definition import define_game, event, state, transition, views
 from hotseat.engine.machine import compile_game
-from hotseat.engine.record import Record
 from hotseat.nodes.supervisor import Supervisor
 from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.committer import LocalCommitter
@@ -34,6 +33,7 @@ from hotseat.runtime.frame import (
 )
 from hotseat.runtime.games import StaticGames
 from hotseat.runtime.match import replay_match
+from hotseat.runtime.match_change import Change
 from hotseat.runtime.match_id import match_id, shard_of
 from hotseat.runtime.options import MatchOptions, SupervisorOptions
 from hotseat.runtime.route import Route
@@ -278,17 +278,14 @@ class FailingCommitter(LocalCommitter):
     def submit(
         self,
         match: str,
-        epoch: int,
-        records: Sequence[Record],
+        changes: Sequence[Change],
         *,
         on_commit: Callable[[int], None],
-        on_abandon: Callable[[], None],
+        on_abandon: Callable[[int], None],
     ) -> None:
         if self.failing:
             raise RuntimeError("the committer is broken")
-        super().submit(
-            match, epoch, records, on_commit=on_commit, on_abandon=on_abandon
-        )
+        super().submit(match, changes, on_commit=on_commit, on_abandon=on_abandon)
 
 
 @pytest.mark.parametrize("fault", ["clock", "committer", "clock after the end"])

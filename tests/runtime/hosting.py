@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import trio
 
-from hotseat.engine.record import Record
 from hotseat.runtime.codec import pack, unpack
+from hotseat.runtime.committer import LocalCommitter
 from hotseat.runtime.frame import Dispatch, Refused, Response, Seated, ViewUpdate
+from hotseat.runtime.match_change import Change
 from hotseat.runtime.route import Route
 
 T = TypeVar("T")
@@ -80,35 +81,35 @@ class KeptOutlet:
         ]
 
 
-class HeldCommitter:
-    """Commits when the test says so."""
+class HeldCommitter(LocalCommitter):
+    """Commits when the test says so; confirms at once."""
 
     def __init__(self) -> None:
         self.submitted: list[
-            tuple[Sequence[Record], Callable[[int], None], Callable[[], None]]
+            tuple[Sequence[Change], Callable[[int], None], Callable[[int], None]]
         ] = []
 
     def submit(
         self,
         match: str,
-        epoch: int,
-        records: Sequence[Record],
+        changes: Sequence[Change],
         *,
         on_commit: Callable[[int], None],
-        on_abandon: Callable[[], None],
+        on_abandon: Callable[[int], None],
     ) -> None:
-        self.submitted.append((records, on_commit, on_abandon))
+        self.submitted.append((changes, on_commit, on_abandon))
 
     def commit(self) -> None:
         """Commit the oldest submission."""
-        records, on_commit, _ = self.submitted.pop(0)
-        on_commit(records[-1].index)
+        changes, on_commit, _ = self.submitted.pop(0)
+        on_commit(changes[-1].record.index)
 
-    def abandon(self) -> None:
-        """Abandon everything that was submitted."""
+    def abandon(self, *, sent: bool = True) -> None:
+        """Abandon everything that was submitted; `sent`: others may have seen it."""
         submitted, self.submitted = self.submitted, []
-        for _, _, on_abandon in submitted:
-            on_abandon()
+        for changes, _, on_abandon in submitted:
+            first = changes[0].record.index
+            on_abandon(first + len(changes) if sent else first)
 
 
 def dispatch(

@@ -399,7 +399,7 @@ def test_a_deadline_is_armed_when_its_revision_is_committed() -> None:
     stage.actor.mailbox.put_own(FireDeadline(due.revision))
     stage.actor.work()
     committer.commit()
-    assert stage.actor.ledger.records[-1].time_ms == TURN_MS
+    assert stage.actor.ledger.records.read(0, 1)[-1].time_ms == TURN_MS
     assert stage.deadlines.next_ms() == 2 * TURN_MS
 
 

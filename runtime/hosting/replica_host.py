@@ -1,0 +1,152 @@
+"""The host of a node's replicas: where the replication core meets the matches.
+
+It joins the committed states of all matches here (`ReplicaStates`), what the actors of
+served shards wait for (`ReplicatedCommitter`), and whoever lets the actors work
+(`Matches`, the supervisor). It decides nothing: what the core says is told to each of
+them, in the order in which it must be.
+
+- Committed entries: those of an actor go to it, the others are applied to the states;
+  then the actors are told, each once.
+- Demoted: what was not committed is abandoned first, then the shard's matches leave.
+- Serving: all that was committed is applied by then, so actors begin from the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ..clock import Clock
+from ..journal import StoreOp
+from ..match_change import Change
+from ..replica_runner import FeedPage
+from ..replication.message import Entry, Piece
+from ..replication.output import (
+    Alarm,
+    Committed,
+    Confirmed,
+    Demoted,
+    Feed,
+    Install,
+    Serving,
+    StateWanted,
+)
+from .replicated_committer import ReplicatedCommitter
+
+__all__ = ["FEED_BYTES", "Matches", "ReplicaHost", "States"]
+
+FEED_BYTES = 512 * 1024
+"""Of a page of states for a learner, unless one piece alone is larger."""
+
+
+class Matches(Protocol):
+    """Who lets the actors work: the supervisor."""
+
+    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
+        """Serve the shard; nobody could act in it for so long before."""
+
+    def release(self, shard: int) -> None:
+        """Serve the shard no longer."""
+
+    def work(self) -> None:
+        """Let those actors work that were woken."""
+
+
+class States(Protocol):
+    """Committed states; see `ReplicaStates`."""
+
+    def apply(self, shard: int, entry: Entry) -> None: ...
+
+    def took(self, shard: int, entry: Entry, change: Change) -> None: ...
+
+    def feed(self, feed: Feed, limit: int) -> FeedPage: ...
+
+    def install(self, install: Install) -> tuple[StoreOp, ...]: ...
+
+    def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]: ...
+
+    def state_pieces(self, match: str) -> tuple[Piece, ...]: ...
+
+    def take_alarms(self) -> Iterable[Alarm]: ...
+
+    def take_wanted(self) -> Iterable[tuple[int, str]]: ...
+
+
+class ReplicaHost:
+    """The runner's `Host`."""
+
+    def __init__(
+        self,
+        states: States,
+        committer: ReplicatedCommitter,
+        matches: Matches,
+        clock: Clock,
+        *,
+        ask_state: Callable[[int, str, int], None],
+        alarm: Callable[[Alarm], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`ask_state(shard, match, now_ms)` is the runner's; `alarm` tells an operator;
+        `now_ms` is the runner's clock, `clock` the wall's.
+        """
+        self._states = states
+        self._committer = committer
+        self._matches = matches
+        self._clock = clock
+        self._ask_state = ask_state
+        self._alarm = alarm
+        self._now_ms = now_ms
+
+    def demoted(self, demoted: Demoted) -> None:
+        """Serve no longer; answer what waits; drop what is not committed."""
+        self._committer.demoted(demoted)
+        self._matches.release(demoted.shard)
+        self._matches.work()
+
+    def install(self, install: Install) -> tuple[StoreOp, ...]:
+        """Take states from the owner."""
+        ops = self._states.install(install)
+        self._report()
+        return ops
+
+    def committed(self, committed: Committed) -> None:
+        """Apply, or release what waits."""
+        shard = committed.shard
+        for entry in committed.entries:
+            if not self._committer.took(shard, entry):
+                self._states.apply(shard, entry)
+        self._committer.tell(shard)
+        self._report()
+        self._matches.work()
+
+    def serving(self, serving: Serving) -> None:
+        """Serve the shard from now on."""
+        heard_ms = serving.last_heard_ms
+        outage_ms = max(0, self._clock.now_ms() - heard_ms) if heard_ms else 0
+        self._matches.adopt(serving.shard, serving.epoch, outage_ms)
+        self._matches.work()
+
+    def confirmed(self, confirmed: Confirmed) -> None:
+        """Release the answers that wait for it."""
+        self._committer.confirmed(confirmed)
+        self._matches.work()
+
+    def feed(self, feed: Feed) -> FeedPage:
+        """The page of states behind the cursor."""
+        return self._states.feed(feed, FEED_BYTES)
+
+    def state(self, wanted: StateWanted) -> tuple[Piece, ...]:
+        """A match's committed state."""
+        return self._states.state_pieces(wanted.match)
+
+    def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]:
+        """The owner's copy of a state that differed here."""
+        ops = self._states.copied(shard, piece)
+        self._report()
+        return ops
+
+    def _report(self) -> None:
+        for alarm in self._states.take_alarms():
+            self._alarm(alarm)
+        for shard, match in self._states.take_wanted():
+            self._ask_state(shard, match, self._now_ms())
