@@ -15,7 +15,9 @@ RuntimeFault
 │   └── ContentMalformed   malformed_content: whole, but no version of ours wrote it
 ├── JournalError
 │   ├── JournalFailed      disk_full, disk_refused: nothing of the group is there
-│   └── JournalCorrupt     what was stored cannot be read any more
+│   ├── JournalCorrupt     what was stored cannot be read any more
+│   ├── JournalForeign     the file is another program's, or of a newer version
+│   └── JournalInUse       another living process has it open
 ├── MailboxFull            busy: a match has too much waiting
 ├── MatchRunaway           quarantined: a match's game held the loop too often
 ├── StateTooLarge          too_large: a match's first state is beyond the limit
@@ -52,6 +54,8 @@ __all__ = [
     "JournalCorrupt",
     "JournalError",
     "JournalFailed",
+    "JournalForeign",
+    "JournalInUse",
     "LinkError",
     "LinkFull",
     "LinkRefused",
@@ -169,6 +173,18 @@ class JournalCorrupt(JournalError):
     """What was stored cannot be read any more, or never was ours."""
 
     code = "journal_corrupt"
+
+
+class JournalForeign(JournalError):
+    """The file is another program's, or a newer version of ours wrote it."""
+
+    code = "journal_foreign"
+
+
+class JournalInUse(JournalError):
+    """Another living process has the journal open."""
+
+    code = "journal_in_use"
 
 
 class MailboxFull(RuntimeFault):

@@ -15,19 +15,18 @@ from .replication.message import Entry
 from .replication.output import Appended, Commit, Promised, Truncated, Wiped
 from .replication.recovered import RecoveredShard
 
-__all__ = ["LogOp", "StoredLog"]
+__all__ = ["LogOp", "LogOutline", "StoredLog"]
 
 LogOp = Appended | Truncated | Promised | Commit | Wiped | Checkpointed
 
 
-class StoredLog:
-    """One shard's log."""
+class LogOutline:
+    """All that is known of one shard's log but its entries."""
 
     __slots__ = (
         "base_epoch",
         "base_seq",
         "commit",
-        "entries",
         "installing",
         "promised",
         "shard",
@@ -51,6 +50,52 @@ class StoredLog:
         """A hint: may be beyond the last entry, or behind the base."""
         self.installing = installing
         """An install has begun, and is not complete."""
+
+    def outline(self) -> LogOutline:
+        """A copy of this much."""
+        return LogOutline(
+            self.shard,
+            self.promised,
+            self.base_seq,
+            self.base_epoch,
+            self.commit,
+            installing=self.installing,
+        )
+
+    def apply(self, op: LogOp) -> None:
+        """Do what an operation says."""
+        match op:
+            case Promised(_, epoch):
+                self.promised = max(self.promised, epoch)
+            case Commit(_, seq):
+                self.commit = max(self.commit, seq)
+            case Checkpointed(_, seq, epoch):
+                if seq > self.base_seq:
+                    self.base_seq, self.base_epoch = seq, epoch
+            case Wiped(_, base_seq, base_epoch, complete):
+                self.base_seq, self.base_epoch = base_seq, base_epoch
+                self.commit = base_seq
+                self.installing = not complete
+
+
+class StoredLog(LogOutline):
+    """One shard's log, with its entries."""
+
+    __slots__ = ("entries",)
+
+    def __init__(
+        self,
+        shard: int,
+        promised: int = 0,
+        base_seq: int = 0,
+        base_epoch: int = 0,
+        commit: int = 0,
+        *,
+        installing: bool = False,
+    ) -> None:
+        super().__init__(
+            shard, promised, base_seq, base_epoch, commit, installing=installing
+        )
         self.entries: list[Entry] = []
         # Invariant: entries[n].seq == base_seq + 1 + n
 
@@ -84,17 +129,14 @@ class StoredLog:
             case Truncated(_, seq):
                 del self.entries[max(0, seq - self.base_seq - 1) :]
                 self.commit = min(self.commit, self.last_seq)
-            case Promised(_, epoch):
-                self.promised = max(self.promised, epoch)
-            case Commit(_, seq):
-                self.commit = max(self.commit, seq)
-            case Checkpointed(_, seq, epoch):
-                self._rebase(seq, epoch)
-            case Wiped(_, base_seq, base_epoch, complete):
+            case Checkpointed(_, seq, _):
+                self._forget_upto(seq)
+                super().apply(op)
+            case Wiped():
                 self.entries.clear()
-                self.base_seq, self.base_epoch = base_seq, base_epoch
-                self.commit = base_seq
-                self.installing = not complete
+                super().apply(op)
+            case _:
+                super().apply(op)
 
     def recovered(self) -> RecoveredShard:
         """What a replica finds of it at a start."""
@@ -120,13 +162,10 @@ class StoredLog:
                 )
             self.entries.append(entry)
 
-    def _rebase(self, seq: int, epoch: int) -> None:
-        if seq <= self.base_seq:
-            return
+    def _forget_upto(self, seq: int) -> None:
         if seq > self.last_seq:
             raise JournalCorrupt(
                 f"shard {self.shard}: states up to entry {seq}, but the log ends with"
                 f" entry {self.last_seq}"
             )
-        del self.entries[: seq - self.base_seq]
-        self.base_seq, self.base_epoch = seq, epoch
+        del self.entries[: max(0, seq - self.base_seq)]
