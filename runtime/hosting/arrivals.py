@@ -111,6 +111,7 @@ class Arrivals:
             match.index = end
         match.emitted = match.index
         match.in_flight = 1
+        match.looked = True
         self._roster.hold(match)
         return match, line
 

@@ -38,6 +38,9 @@ class _Matches(Protocol):
     ) -> tuple[bytes, ...]:
         """As many as fit, without a gap."""
 
+    def look(self, match: HotMatch) -> None:
+        """Know all of its records that are stored."""
+
 
 class Feeder:
     """Makes the pieces."""
@@ -149,6 +152,7 @@ class Feeder:
         """Its line, and the number of its last record."""
         held = self._matches.members(shard).get(match)
         if held is not None:
+            self._matches.look(held)
             return held.current_line(), held.index
         try:
             line = self._store.line(match)

@@ -56,6 +56,7 @@ class HotMatch:
         "in_flight",
         "index",
         "line",
+        "looked",
         "match",
         "retry_ms",
         "shard",
@@ -77,6 +78,8 @@ class HotMatch:
         self.code = line.quarantined
         self.stuck = self.code in INABILITIES
         self.index = line.index
+        self.looked = False
+        """Whether the store was asked for records behind the stored state."""
         self.tail: list[bytes] = []
         self.emitted = line.index
         """History up to here was given out to be written."""

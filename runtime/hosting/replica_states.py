@@ -114,7 +114,8 @@ class ReplicaStates:
         """Know the matches that are stored, and apply the log up to its commit.
 
         States are not loaded, but those that the log goes on with. Returns the shards
-        whose manifest cannot be read: they must not be taken for whole.
+        whose manifest cannot be read: that is a loss, after which the node's data need
+        a new identity.
         """
         unreadable: list[int] = []
         for shard, found in sorted(recovered.shards.items()):
@@ -397,14 +398,14 @@ class ReplicaStates:
             line = roster.stored_line(shard, entry.match)
             if line is None:
                 match = HotMatch(blank_line(entry.match, shard, ""))
+                match.looked = entry.index == 0
                 roster.hold(match)
             elif entry.index <= line.index:
                 roster.checkpoints.passed(shard, entry.seq, entry.epoch)
                 return None
             else:
                 match = roster.found(line)
-        if entry.index > match.index + 1 and not match.tail and not match.dirty:
-            self._look_behind(match)
+        roster.look(match)
         if entry.index <= match.index:
             roster.checkpoints.passed(shard, entry.seq, entry.epoch)
             return None
@@ -413,17 +414,6 @@ class ReplicaStates:
             roster.set_apart(match, "log_gap", why)
             return None
         return match
-
-    def _look_behind(self, match: HotMatch) -> None:
-        """It may have been stuck, and records kept behind its state."""
-        known = match.index
-        self._roster.see_history(match)
-        if match.index > known:
-            match.state = None
-            match.stuck = True
-            match.retry_ms = 0
-            match.code = match.code or "state_corrupt"
-            self._roster.apart[match.match] = match
 
     def _play_again(self, match: HotMatch, packed: bytes, error: CannotRestore) -> None:
         """A record did not lead to what it says: is it this node's memory?"""

@@ -100,20 +100,31 @@ class Roster:
     def found(self, line: MatchLine) -> HotMatch:
         """A match of which the store has the line comes into memory."""
         match = HotMatch(line)
-        if match.stuck:
-            self.see_history(match)
         self.hold(match)
         return match
 
-    def see_history(self, match: HotMatch) -> None:
-        """Records may be kept behind the state of a match that was stuck."""
+    def look(self, match: HotMatch) -> None:
+        """See, once, whether records are stored behind the stored state.
+
+        So it is when the match was stuck: it is to be tried again, up to the last.
+        """
+        if match.looked:
+            return
+        match.looked = True
         end = self.restorer.history_end(match.match, match.index)
+        if end == match.index:
+            return
         match.index = match.emitted = end
+        match.stuck = True
+        match.code = match.code or "state_corrupt"
+        match.retry_ms = 0
+        self.apart[match.match] = match
 
     def wake(self, match: HotMatch) -> bool:
         """Get the state into memory; False: it is set apart."""
         if match.state is not None and not match.stuck:
             return True
+        self.look(match)
         if match.stuck and not self._may_try(match):
             return False
         try:
@@ -139,7 +150,8 @@ class Roster:
         """Its state can be carried on again."""
         self.alarm(match.shard, "match_recovered", f"match {match.match}: {match.code}")
         match.stuck = False
-        match.code = ""
+        if match.code in INABILITIES:  # a verdict stays
+            match.code = ""
         match.failures = match.asks = 0
         match.retry_ms = None
         self.apart.pop(match.match, None)
@@ -180,6 +192,7 @@ class Roster:
         held = self.matches.get(match)
         if held is None:
             return self.store.history(match, first, bytes_max)
+        self.look(held)
         page: list[bytes] = []
         if first < held.first:
             page += self.store.history(match, first, bytes_max)

@@ -205,6 +205,7 @@ def test_an_exported_log_is_replayed_with_its_credits() -> None:
     for revision in (299, 300, 70, 260):
         frame = timeline.frame(revision)
         record = frame.record
+        assert record is not None
         credit = sum(
             r.input["ms"]
             for r in table.records[: record.index]

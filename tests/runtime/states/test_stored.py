@@ -13,11 +13,13 @@ from hotseat.runtime.errors import JournalCorrupt, JournalFailed
 from hotseat.runtime.hosting.hot_match import HotMatch
 from hotseat.runtime.hosting.options import HostingOptions
 from hotseat.runtime.journal import Buried, Checkpointed, SavedState
+from hotseat.runtime.match_state import MatchState
 from hotseat.runtime.replication.output import Appended, Commit
+from hotseat.runtime.testing.memory_journal import MemoryDisk
 
 from ..sample_games import race
 from .stage import EPOCH, SHARD, Log, Node, digests, same
-from .test_apply import played
+from .test_apply import counting, played
 
 DAY_S = 24 * 60 * 60
 
@@ -382,3 +384,57 @@ def test_whatever_happens_to_a_node_it_has_what_was_committed(seed: int) -> None
         assert same(node.state(match), theirs)
         assert node.digests(match) == digests(log, match)
     assert node.codes() == []
+
+
+class FaultyDisk(MemoryDisk):
+    """A disk on which some states cannot be read for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: set[str] = set()
+
+    def state(self, match: str) -> bytes | None:
+        if match in self.unreadable:
+            raise OSError("the sector does not answer")
+        return super().state(match)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_a_node_could_not_carry_on_is_whole_when_it_can_again(seed: int) -> None:
+    """States that cannot be read, games that are missing, in memory or at a start,
+    with checkpoints in between: nothing is served that is older than the log, and
+    nothing is lost."""
+    rng = Random(seed)
+    game, options = race(goal=90), HostingOptions(hot_max=2, checkpoint_entries=9)
+    log, disk = Log(game), FaultyDisk()
+    node = Node(game, options=options, disk=disk)
+    for _ in range(120):
+        kind = rng.random()
+        live = [m for m, s in log.states.items() if not s.ended]
+        if kind < 0.1 or not live:
+            log.create(f"m{len(log.states)}")
+        elif kind < 0.5:
+            log.act(rng.choice(live), rng.randint(1, 9))
+        elif kind < 0.7:
+            node.follow(log)
+        elif kind < 0.8:
+            node.checkpoint(after_s=rng.randint(0, 40), bytes_max=rng.choice([1, 9999]))
+        elif kind < 0.87:
+            node.pass_time(rng.choice([1, 100, 1_000]))
+        elif kind < 0.91:
+            disk.unreadable.symmetric_difference_update({rng.choice(list(log.states))})
+        else:
+            node.restart(*rng.choice([(game,), (counting(),)]))
+        if node.applied == len(log.entries):
+            for match in log.states:
+                found = node.states.get(match)
+                if isinstance(found, MatchState):
+                    assert same(found, log.states[match])
+                assert node.digests(match) == digests(log, match)
+    node.follow(log)
+    disk.unreadable.clear()
+    node.checkpoint()
+    node.restart(game)
+    for match, theirs in log.states.items():
+        assert same(node.state(match), theirs)
+        assert node.digests(match) == digests(log, match)
