@@ -3,9 +3,16 @@ differ. On the real hosting and codecs, a disk in memory, and no process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from hotseat.engine.definition import (
+    Game,
+    define_game,
+    event,
+    state,
+    transition,
+    views,
+)
 from hotseat.engine.playback import replay_log, verify_records
 from hotseat.engine.record import Record, RecordKind
 from hotseat.runtime.command import Act, Applied, Credited, CreditOutage, FireDeadline
@@ -152,7 +159,7 @@ def test_b71_a_game_that_was_deployed_broken_costs_its_own_matches_alone() -> No
     node.follow(log)
     node.applied = 0
     node.follow(others)
-    mended: Callable[[Any], Any] = counting().transitions[0].resolve
+    mended = counting().transitions[0].resolve
     node.restart(_with_resolver(broken), race())
     node.states.get("a")
     assert node.line("a").quarantined == "divergent"
@@ -161,15 +168,7 @@ def test_b71_a_game_that_was_deployed_broken_costs_its_own_matches_alone() -> No
     assert same(node.state("a"), log.states["a"])
 
 
-def _with_resolver(resolve: Callable[[Any], Any]) -> Any:
-    from hotseat.engine.definition import (
-        define_game,
-        event,
-        state,
-        transition,
-        views,
-    )
-
+def _with_resolver(resolve: Any) -> Game:
     return define_game(
         name="counting",
         version="1",
