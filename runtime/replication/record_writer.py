@@ -2,7 +2,10 @@
 
 A takeover of a node's shards is a write per shard; together they cost a round trip or
 two. A transaction lands as a whole or not at all, so one key that has moved spoils it
-for the others: these are known not to have landed, and are sent again, each alone.
+for the others: these are known not to have landed, and are sent again without it.
+
+Few requests are on their way at a time; what is asked for meanwhile shares the next
+ones. So batches grow with load, and no time is lost waiting for company.
 """
 
 from __future__ import annotations
@@ -16,7 +19,10 @@ from ..coordinator import WRITES_MAX, CasConflict, CasOutcome, Write
 from .effects import RecordWrite
 from .output import CasRequest
 
-__all__ = ["Answer", "Origin", "RecordWriter"]
+__all__ = ["IN_FLIGHT_MAX", "Answer", "Origin", "RecordWriter"]
+
+IN_FLIGHT_MAX = 4
+"""Requests at a time, an identity's aside: enough to hide a round trip."""
 
 
 class Origin(Enum):
@@ -77,15 +83,18 @@ class RecordWriter:
         self._alone.append(_Item(origin, write, None))
 
     def take_requests(self) -> tuple[CasRequest, ...]:
-        """All that was gathered."""
-        gathered, self._gathered = self._gathered, []
+        """What may be sent now of all that was gathered."""
         alone, self._alone = self._alone, []
-        groups = [(item,) for item in alone]
-        requests = [self._request(group) for group in groups]
-        for origin in Origin:
-            items = [item for item in gathered if item.origin is origin]
-            for start in range(0, len(items), WRITES_MAX):
-                requests.append(self._request(tuple(items[start : start + WRITES_MAX])))
+        requests = [self._request((item,)) for item in alone]
+        while self._gathered and len(self._sent) < IN_FLIGHT_MAX:
+            origin = self._gathered[0].origin
+            group: list[_Item] = []
+            rest: list[_Item] = []
+            for item in self._gathered:
+                fits = item.origin is origin and len(group) < WRITES_MAX
+                (group if fits else rest).append(item)
+            self._gathered = rest
+            requests.append(self._request(tuple(group)))
         return tuple(requests)
 
     def answered(self, request: int, outcome: CasOutcome) -> list[Answer]:
@@ -95,12 +104,19 @@ class RecordWriter:
             KeyError: No such request waits: each is answered once.
         """
         items = self._sent.pop(request)
+        moved_keys: tuple[str, ...] = ()
+        if isinstance(outcome, CasConflict):
+            moved_keys = outcome.keys if len(items) > 1 else (items[0].write.key,)
+        again = [item for item in items if item.write.key not in moved_keys]
+        if isinstance(outcome, CasConflict) and len(items) > 1:
+            if len(again) < len(items):
+                self._gathered = [*again, *self._gathered]
+            else:  # it does not say which: each for itself
+                self._alone += again
+            items = tuple(item for item in items if item.write.key in moved_keys)
         answers: list[Answer] = []
         for item in items:
-            moved = isinstance(outcome, CasConflict) and item.write.key in outcome.keys
-            if isinstance(outcome, CasConflict) and not moved and len(items) > 1:
-                self._alone.append(item)
-                continue
+            moved = item.write.key in moved_keys
             answers.append(Answer(item.origin, item.write, item.asked, outcome, moved))
         return answers
 

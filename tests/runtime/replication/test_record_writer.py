@@ -11,7 +11,11 @@ from hotseat.runtime.coordinator import (
     Write,
 )
 from hotseat.runtime.replication.effects import RecordWrite
-from hotseat.runtime.replication.record_writer import Origin, RecordWriter
+from hotseat.runtime.replication.record_writer import (
+    IN_FLIGHT_MAX,
+    Origin,
+    RecordWriter,
+)
 
 KEYS = Keys("test")
 
@@ -43,24 +47,43 @@ def test_many_writes_of_a_step_are_few_transactions() -> None:
 
 
 def test_a_conflict_spares_the_writes_it_is_not_about() -> None:
-    """The key that moved is told; the others are sent again, each alone."""
+    """The key that moved is told; the others are sent again without it."""
     writer = RecordWriter(KEYS)
     writer.add(writes(1, 2, 3))
     (request,) = writer.take_requests()
-    conflict = CasConflict((KEYS.shard(2),))
-    (answer,) = writer.answered(request.id, conflict)
+    (answer,) = writer.answered(request.id, CasConflict((KEYS.shard(2),)))
     assert answer.moved
     assert answer.asked == writes(2)[0]
-    again = writer.take_requests()
-    assert [[w.key for w in r.writes] for r in again] == [
-        [KEYS.shard(1)],
-        [KEYS.shard(3)],
-    ]
-    (answer,) = writer.answered(again[0].id, CasOk(10))
-    assert answer.asked == writes(1)[0]
-    (answer,) = writer.answered(again[1].id, CasConflict((KEYS.shard(3),)))
+    (again,) = writer.take_requests()
+    assert [write.key for write in again.writes] == [KEYS.shard(1), KEYS.shard(3)]
+    (answer,) = writer.answered(again.id, CasConflict((KEYS.shard(3),)))
     assert answer.moved
+    (last,) = writer.take_requests()
+    (answer,) = writer.answered(last.id, CasOk(10))
+    assert answer.asked == writes(1)[0]
     assert writer.in_flight == 0
+
+
+def test_a_conflict_that_names_no_key_is_told_apart() -> None:
+    """Each is sent alone: then it is known whom it is about."""
+    writer = RecordWriter(KEYS)
+    writer.add(writes(1, 2))
+    (request,) = writer.take_requests()
+    assert writer.answered(request.id, CasConflict(())) == []
+    assert [len(r.writes) for r in writer.take_requests()] == [1, 1]
+
+
+def test_what_comes_while_requests_are_on_their_way_shares_the_next() -> None:
+    """A hundred joins, one after the other, are a handful of requests."""
+    writer = RecordWriter(KEYS)
+    sent = []
+    for shard in range(100):
+        writer.add(writes(shard))
+        sent += writer.take_requests()
+    assert [len(request.writes) for request in sent] == [1] * IN_FLIGHT_MAX
+    writer.answered(sent[0].id, CasOk(9))
+    writer.answered(sent[1].id, CasOk(9))
+    assert [len(r.writes) for r in writer.take_requests()] == [WRITES_MAX, 32]
 
 
 def test_an_unknown_outcome_is_unknown_for_every_write() -> None:
