@@ -11,6 +11,7 @@ from hotseat.runtime.coordinator import (
     Write,
 )
 from hotseat.runtime.replication.effects import RecordWrite
+from hotseat.runtime.replication.output import CasRequest
 from hotseat.runtime.replication.record_writer import (
     IN_FLIGHT_MAX,
     Origin,
@@ -76,7 +77,7 @@ def test_a_conflict_that_names_no_key_is_told_apart() -> None:
 def test_what_comes_while_requests_are_on_their_way_shares_the_next() -> None:
     """A hundred joins, one after the other, are a handful of requests."""
     writer = RecordWriter(KEYS)
-    sent = []
+    sent: list[CasRequest] = []
     for shard in range(100):
         writer.add(writes(shard))
         sent += writer.take_requests()
