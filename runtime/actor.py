@@ -85,6 +85,7 @@ class MatchActor:
         self._batch: list[Message] = []  # the next one is last
         self._armed = (-1, 0)  # revision, credit_ms
         self._working = False
+        self._changed = False  # by what was judged last
         self._due = False
         self._sleep: anyio.Event | None = None
 
@@ -239,16 +240,18 @@ class MatchActor:
             self.subscribers.remove(route, asked.seat)
 
     def _tell(self, route: Route, request: int, answer: command.Answer) -> None:
-        """Answer once it is sure. What was accepted stays true; anything else tells how
+        """Answer once it is sure. What was done stays true; anything else tells how
         matters stand, and must not be older than the question."""
+        stays = self._changed or isinstance(answer, command.Applied)
         frame = answer_frame(request, self.match, answer)
-        self.ledger.answer(route, frame, fresh=not isinstance(answer, command.Applied))
+        self.ledger.answer(route, frame, fresh=not stays)
 
     def _deny(self, route: Route, request: int, code: str) -> None:
         self.ledger.answer(route, refused(request, code), fresh=True)
 
     def _judge(self, asked: command.Command) -> command.Answer:
         state, now_ms = self.ledger.state, self._context.clock.now_ms()
+        self._changed = False
         try:
             decision = self._context.guard.run(self.match, decide, state, asked, now_ms)
         except BudgetExceeded as stop:
@@ -258,6 +261,7 @@ class MatchActor:
                 return NotFired(why)
             return Denied(why, state.revision)
         if decision.change is not None:
+            self._changed = True
             self.ledger.append(decision.change)
             self._watch_size(decision.change.state)
         return decision.answer
