@@ -131,9 +131,10 @@ async def found(path: Path) -> Recovered:
         return journal.recovered
 
 
+FIVE: list[list[StoreOp]] = [[Appended(1, entries(seq, seq))] for seq in range(1, 6)]
 WHOLE: list[list[StoreOp]] = [
     [IdentityKept("i", 1, "n")],
-    *([Appended(1, entries(seq, seq))] for seq in range(1, 6)),
+    *FIVE,
     [SavedState(line("a"), b"1" * 50), SavedHistory("a", 0, (b"r",))],
 ]
 
