@@ -307,6 +307,9 @@ class ShardReplica:
         self._now_ms = now_ms
         if self.stopped is None:
             if self.ownership is None:
+                if self.role is Role.IDLE:
+                    # Its identity may have become known since the record was read.
+                    self._become(self._role_by_record())
                 self._seek_ownership(now_ms)
             if self.ownership is not None:
                 self.ownership.settle(now_ms)
