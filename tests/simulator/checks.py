@@ -190,6 +190,8 @@ class Checks:
             f"record {shard}: {record.owner} epoch {record.epoch} isr {members}"
             f" claim {record.claim}"
         )
+        if record.owner is not None:
+            self._world.nemesis.record_changed(shard, record.owner)
         if before is None or (record.owner, record.epoch) == (
             before.owner,
             before.epoch,

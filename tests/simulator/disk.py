@@ -48,7 +48,6 @@ class Disk:
         self._writing: list[_Group] = []
         self._tickets = 0
         self._failed = False
-        self._lied_from = ""
 
     def mount(self, process: Process) -> None:
         """A new process uses it."""
@@ -69,18 +68,17 @@ class Disk:
     def lie(self) -> None:
         """From now on it says that it has synced, and has not."""
         self.store.lying = True
-        self._lied_from = "" if self._process is None else self._process.boot
 
-    def crash(self, *, power_failed: bool) -> None:
-        """The process is gone, and perhaps the machine's power with it."""
+    def crash(self, *, power_failed: bool) -> bool:
+        """The process is gone, and perhaps the machine's power with it.
+
+        Returns whether something is gone that was said to be durable.
+        """
         assert self._process is not None
-        lied = self.store.lying and power_failed
+        lied = power_failed and self.store.lying
         self.store.crash(self._draw, lose_unsynced=power_failed)
-        if lied and self._lied_from == self._process.boot:
-            # A tail that is gone while the data claim this very boot cannot be told
-            # from the truth by anybody: the journal must find the hole by itself.
-            self.store.damage()
         self._queue, self._writing = [], []
+        return lied
 
     def write(self, process: Process, ticket: int, ops: tuple[StoreOp, ...]) -> None:
         """Make a group durable, and tell the process."""

@@ -74,9 +74,9 @@ def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
     """All that are wanted are in sync again."""
     if world.settings.missing_version:
         return
-    members = sorted(node for node, _ in record.isr)
+    members = {node for node, _ in record.isr}
     wanted = set(record.want)
-    if not wanted <= set(members) or len(members) > len(wanted):
+    if not wanted <= members or members - wanted - {record.owner}:
         raise Violation("I13", f"shard {shard} is not in sync as wanted: {record}")
     for node, ident in record.isr:
         if ident in world.dead_idents:

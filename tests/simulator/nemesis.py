@@ -34,6 +34,7 @@ class Nemesis:
         self._world = world
         self._draw = random.Random(f"nemesis {world.settings.seed}")
         self._over = False
+        self._ambushes = 0
         self._names = list(world.settings.faults)
         self._weights = list(world.settings.faults.values())
         self._operator = Operator(world, self._draw)
@@ -75,6 +76,32 @@ class Nemesis:
         delay_ms = self._draw.choice([1, 20, 60, 120, 300, 1_300])
         self._after(delay_ms, lambda: self.kill(self._owner(), "crash_two"))
 
+    def crash_looping(self) -> None:
+        """A process is killed, and killed again while it starts."""
+        process = self._anyone()
+        if process is None:
+            return
+        node = process.node
+        self.kill(process, "crash_looping", restart_ms=50)
+
+        def again() -> None:
+            self.kill(
+                self._world.network.processes[node], "crash_looping", restart_ms=30
+            )
+
+        at_ms = 50
+        for _ in range(self._draw.randint(1, 3)):
+            at_ms += self._draw.randint(1, 60)
+            self._after(at_ms, again)
+            at_ms += 30
+
+    def blackout(self) -> None:
+        """The power fails everywhere; the machines come back one by one."""
+        if self._world.settings.durability == "memory":
+            return
+        for process in self._world.network.processes.values():
+            self.kill(process, "blackout", vanish=True, spare=False)
+
     def vanish(self) -> None:
         """A machine loses its power: no reset, and what was not synced is gone."""
         self.kill(self._anyone(), "vanish", vanish=True)
@@ -100,8 +127,8 @@ class Nemesis:
         if older and not self._spares(process):
             self.kill(process, "image_restored")
             if not process.alive:
-                self._world.data_lost(process.node)
                 disk.store.restore(self._draw.choice(older))
+                self._world.data_lost(process.node, older=True)
 
     def fsync_lied(self) -> None:
         """A disk says that it has synced, and has not; then the power fails."""
@@ -118,7 +145,6 @@ class Nemesis:
             victim = self._world.network.processes[node]
             if victim.alive and disk.store.lying:
                 self.kill(victim, "fsync_lied", vanish=True, spare=False)
-                self._world.data_lost(node)
 
         self._after(self._draw.randint(500, 4_000), fail)
 
@@ -191,6 +217,8 @@ class Nemesis:
 
     def full_disk(self) -> None:
         """A disk is full, or refuses to write."""
+        if self._world.settings.durability == "memory":
+            return
         store = self._world.disks[self._node()].store
         self._world.trace.struck("full_disk")
         store.failing = self._draw.choice(["disk_full", "disk_refused"])
@@ -336,6 +364,32 @@ class Nemesis:
     def want_edit(self) -> None:
         """An operator changes who shall hold a shard."""
         self._operator.edit_want()
+
+    # Ambushes: strokes just when a record has changed.
+
+    def ambush(self) -> None:
+        """Wait for the next changes of records, and strike then."""
+        self._ambushes = min(self._ambushes + 2, 4)
+
+    def record_changed(self, shard: int, owner: str) -> None:
+        """A shard's record was written: the owner it names is told in a moment."""
+        if self._over or not self._ambushes:
+            return
+        self._ambushes -= 1
+        delay_us = self._draw.choice([0, 300, 1_000, 3_000, 10_000, 40_000])
+        stroke = self._draw.choice(
+            [self._kill_there, self._kill_there, self._freeze_there, self._cut_there]
+        )
+        self._world.scheduler.after(delay_us, stroke, owner)
+
+    def _kill_there(self, node: str) -> None:
+        self.kill(self._world.network.processes[node], "ambush_kill")
+
+    def _freeze_there(self, node: str) -> None:
+        self.freeze(self._world.network.processes[node], "ambush_freeze")
+
+    def _cut_there(self, node: str) -> None:
+        self._isolate("ambush_cut", node)
 
     # Whom it strikes.
 

@@ -24,7 +24,7 @@ def run_seed(
 
     With a mutant, one rule of the product is broken meanwhile.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(60))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings = draw_settings(seed)
     script = None
     if scenario:

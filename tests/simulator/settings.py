@@ -18,6 +18,8 @@ FAULTS = (
     "crash_owner",
     "crash_any",
     "crash_two",
+    "crash_looping",
+    "blackout",
     "vanish",
     "disk_lost",
     "image_restored",
@@ -45,6 +47,7 @@ FAULTS = (
     "retry_storm",
     "move",
     "want_edit",
+    "ambush",
 )
 """What the nemesis may do at a time of its choice; `nemesis.py` says what they are."""
 

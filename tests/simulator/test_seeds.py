@@ -1,4 +1,4 @@
-"""Whole clusters under faults: a fixed set of seeds, and some that are new each time."""
+"""Whole clusters under faults: a fixed set of seeds, and some new ones each time."""
 
 from __future__ import annotations
 

@@ -165,8 +165,22 @@ class World:
         process.vanished = vanish
         if self.settings.durability == "memory":
             self.dead_idents[process.boot] = None
-        self.disks[process.node].crash(power_failed=vanish)
+        if self.disks[process.node].crash(power_failed=vanish):
+            self._lied_to(process.node)
         self.network.died(process.node, silently=vanish)
+
+    def _lied_to(self, node: str) -> None:
+        """Its disk had said that it has synced what is gone now.
+
+        Data that are older than the boot that they claim cannot be told from the truth
+        by anybody: the journal must find such a hole by itself. Older boots can.
+        """
+        disk = self.disks[node].store
+        if disk.recover().boot == self.boot_recorded(node):
+            disk.damage()
+            self.data_lost(node)
+        else:
+            self.data_lost(node, older=True)
 
     def heal(self) -> None:
         """All faults end."""
@@ -198,23 +212,35 @@ class World:
 
     def boot_recorded(self, node: str) -> int:
         """How often a node's data have served, by the coordinator."""
-        key = self.keys.replica(node)
-        for entry in self.coordinator.store.list(key).entries:
-            if entry.key == key:
-                return decode_record(ReplicaRecord, key, entry.value).boot
-        return 0
+        record = self._replica(node)
+        return 0 if record is None else record.boot
 
     def ident(self, node: str) -> str:
         """The replica that a node's data were last known to be."""
+        record = self._replica(node)
+        return "" if record is None else record.ident
+
+    def _replica(self, node: str) -> ReplicaRecord | None:
         key = self.keys.replica(node)
         for entry in self.coordinator.store.list(key).entries:
             if entry.key == key:
-                return decode_record(ReplicaRecord, key, entry.value).ident
-        return ""
+                return decode_record(ReplicaRecord, key, entry.value)
+        return None
 
-    def data_lost(self, node: str) -> None:
-        """What the node has held is gone: that replica is no more."""
-        self.dead_idents[self.ident(node)] = None
+    def data_lost(self, node: str, *, older: bool = False) -> None:
+        """What the node has held is gone: that replica is no more.
+
+        `older`: its disk holds what it held before. That is a loss only if a process
+        has served since.
+        """
+        record = self._replica(node)
+        if record is None:
+            return
+        held = self.disks[node].store.recover()
+        intended = not record.serving and record.nonce == held.nonce != ""
+        if not older or not (held.boot == record.boot or intended):
+            self.trace.note(f"{node} has lost {record.ident}")
+            self.dead_idents[record.ident] = None
 
     def would_lose(self, process: Process) -> bool:
         """Whether some shard has no other copy than this process's."""
@@ -279,10 +305,11 @@ def run_world(
     world = World(settings, hosting, show=show)
     try:
         world.run(script)
-    except Violation as error:
+    except Exception as error:  # what the product raises is a broken promise too
         if raises:
             raise
-        violation = str(error)
+        prefix = "" if isinstance(error, Violation) else f"{type(error).__name__}: "
+        violation = f"{prefix}{error}"
         world.trace.note(f"VIOLATION {violation}")
     finally:
         world.scheduler.clear()
