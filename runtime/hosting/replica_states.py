@@ -167,9 +167,14 @@ class ReplicaStates:
         held = self._held(match)
         if held is None or held.stuck:
             return
-        if held.state is None and not self._roster.wake(held):
-            return
         held.code = code
+        if held.state is None and held.body is None:
+            # It is saved as it was stored: its game is not run.
+            try:
+                held.body = self._store.state(match)
+            except JournalCorrupt as error:
+                self._roster.set_apart(held, "state_corrupt", str(error))
+                return
         self._roster.checkpoints.touch(held, self._roster.now_ms)
 
     # Asking.

@@ -268,3 +268,22 @@ def test_a_verdict_stays() -> None:
     node.restart()
     line = node.line("a")
     assert (line.quarantined, line.index) == ("quarantined", log.states["a"].index)
+
+
+def test_a_verdict_is_passed_without_running_the_game() -> None:
+    """A match that killed its node is set apart before anything of it is run."""
+    log = played(Log(), "a")
+    node = Node()
+    node.follow(log)
+    node.checkpoint()
+    node.restart()
+    node.states.quarantine("a", "quarantined")
+    assert node.states.statistics().woken == 0
+    assert node.line("a").quarantined == "quarantined"
+    node.checkpoint()
+    node.restart()
+    assert node.line("a").quarantined == "quarantined"
+    log.act("a")
+    node.follow(log)
+    assert node.line("a").index == log.states["a"].index
+    assert node.digests("a") == digests(log, "a")
