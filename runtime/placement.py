@@ -53,8 +53,9 @@ def repair(
 
     A replica whose node has been absent for `grace_ms` gives its place to the node of
     `up` that holds the fewest copies; where copies are missing, such nodes are added.
-    A shard's owner keeps its place: while it is absent, a takeover comes first. Nobody
-    is removed without another in its place.
+    A shard's owner keeps its place: while it is absent, a takeover comes first. One
+    that is up and has no place (the shard was moved to it) takes the last. Nobody is
+    removed without another in its place.
     """
     gone = {
         node
@@ -69,17 +70,25 @@ def repair(
         if len(edits) >= limit:
             break
         record = records[shard]
-        want = _repaired(record, gone, load, copies)
+        want = _repaired(record, up, gone, load, copies)
         if want != record.want:
             edits.append(WantEdit(shard, want))
     return tuple(edits)
 
 
 def _repaired(
-    record: ShardRecord, gone: Collection[str], load: Counter[str], copies: int
+    record: ShardRecord,
+    up: Collection[str],
+    gone: Collection[str],
+    load: Counter[str],
+    copies: int,
 ) -> tuple[str, ...]:
     """The record's new `want`; `load` learns of who was chosen."""
     want = list(record.want)
+    owner = record.owner
+    if owner is not None and owner in up and owner not in want and not record.move:
+        want = [owner, *want[: max(copies, len(want)) - 1]]
+        load[owner] += 1
 
     def least_loaded() -> str | None:
         free = [node for node in load if node not in want]

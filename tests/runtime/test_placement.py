@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.control_plane import Move, ShardRecord
 from hotseat.runtime.placement import WantEdit, initial_layout, repair
 
 NAMES = st.lists(st.sampled_from("abcdefghij"), min_size=1, unique=True)
@@ -160,3 +161,12 @@ def test_missing_copies_are_added_as_nodes_come() -> None:
     added = [edit.want for edit in repaired(records, "abc", "")]
     assert added == [("a", "b"), ("a", "c"), ("a", "b"), ("a", "c")]
     assert repaired(records, "abc", "", limit=1) == (WantEdit(0, ("a", "b")),)
+
+
+def test_a_shard_that_was_moved_stays_where_it_is() -> None:
+    """Its new owner is wanted there, in place of another; not while it drains."""
+    records = {0: record(("a", "b"), "c")}
+    assert repaired(records, "abc", "") == (WantEdit(0, ("c", "a")),)
+    assert repaired(records, "ab", "") == ()
+    moving = msgspec.structs.replace(records[0], move=Move("a", "op"))
+    assert repaired({0: moving}, "abc", "") == ()
