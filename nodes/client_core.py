@@ -83,6 +83,7 @@ class _Question:
     request: int = 0  # of the newest attempt
     sent_to: str = ""
     sent_at: float = 0.0
+    owner: str = ""  # of its match, as far as was known when it was sent
     waiting: bool = False  # for an answer; otherwise for its next attempt
     attempts: int = 0
     hops: int = 0
@@ -98,6 +99,10 @@ class _Peer:
     down: bool = False  # it was up, or given up, at the address we reached
     heard: float = -math.inf
     suspect_until: float = -math.inf
+
+
+def _is_watch(question: _Question) -> bool:
+    return question.watch is not None
 
 
 class ClientCore:
@@ -218,10 +223,10 @@ class ClientCore:
             self._view(now, process, frame)
         elif isinstance(frame, TableSnapshot):
             self.routing.learn(frame)
-            self._follow_owners(now)
+            self._follow_owners(now, announced=True)
         elif isinstance(frame, Moved):
             if self.routing.moved(frame):
-                self._follow_owners(now)
+                self._follow_owners(now, announced=not frame.request)
             if frame.owner and self.routing.address(frame.owner) is None:
                 self._refresh_table(now)
         if isinstance(frame, Response) and frame.request:
@@ -290,6 +295,7 @@ class ClientCore:
         request = self._next_request()
         question.attempts += 1
         question.request, question.sent_to, question.sent_at = request, process, now
+        question.owner = self._owner(question)
         question.waiting = True
         question.open_requests.append(request)
         if len(question.open_requests) > REMEMBERED_REQUESTS:
@@ -414,12 +420,31 @@ class ClientCore:
             if now - watch.heard >= idle_s:
                 self._renew(now, watch)
 
-    def _follow_owners(self, now: float) -> None:
-        """Ask anew for every watch whose match has another owner now."""
+    def _follow_owners(self, now: float, *, announced: bool) -> None:
+        """Ask anew for every watch whose match has another owner now.
+
+        If that was announced, and not an answer to one question, all that waits is
+        asked again there as well: whatever pause there was is over. What a player
+        waits for goes first.
+        """
+        if announced and self._options.direct:
+            for question in sorted(self._questions.values(), key=_is_watch):
+                self._follow_owner(now, question)
         for watch in self._watches.values():
             owner = self.routing.owner(watch.match)
             if owner and owner != watch.owner:
                 self._renew(now, watch)
+
+    def _follow_owner(self, now: float, question: _Question) -> None:
+        owner = self._owner(question)
+        if owner in ("", question.owner, question.sent_to):
+            return
+        if self.routing.address(owner) is not None and self._usable(now, owner):
+            question.hops = 0
+            self._attempt(now, question)
+
+    def _owner(self, question: _Question) -> str:
+        return "" if question.match is None else self.routing.owner(question.match)
 
     # --- peers
 

@@ -154,6 +154,34 @@ def test_moved_is_followed_at_once() -> None:
     assert bench.one_send().process == "n3"
 
 
+def test_an_announced_owner_ends_the_pause() -> None:
+    """After a takeover what waits is asked at the new owner at once, actions first."""
+    match, bench = match_owned_by("n2"), Bench()
+    watched = Watch(match, 1, "1", 1, legal=False)
+    bench.core.watch(0.0, watched)
+    bench.ask(match)
+    assert {send.process for send in bench.sends()} == {"n2"}
+    bench.core.peer_down(0.1, "n2")
+    bench.sends()  # the table is asked for; the question and the watch pause
+    bench.core.arrived(0.12, "n1", Moved(0, shard_of(match, SHARDS), 9, "n3"))
+    again = [send for send in bench.sends() if not isinstance(send.frame, FetchTable)]
+    assert [(send.process, type(send.frame)) for send in again] == [
+        ("n3", Dispatch),
+        ("n3", Sync),
+    ]
+    bench.core.arrived(0.13, "n3", Moved(0, shard_of(match, SHARDS), 9, "n3"))
+    assert bench.sends() == []  # it is no news
+
+
+def test_an_announced_owner_is_asked_though_the_old_one_still_hangs() -> None:
+    """A frozen node answers nothing: its followers say who has taken over."""
+    match, bench = match_owned_by("n2"), Bench()
+    bench.ask(match)
+    bench.sends()
+    bench.core.arrived(1.2, "n1", Moved(0, shard_of(match, SHARDS), 9, "n1"))
+    assert bench.one_send().process == "n1"
+
+
 def test_two_nodes_that_point_at_each_other_cost_pauses_not_a_storm() -> None:
     """A question that is sent in a circle is sent a bounded number of times."""
     bench = Bench()
