@@ -13,6 +13,9 @@ Rules:
   unknown. Without a doubt the last refusal stands.
 - A *watch* is a question without end: it is asked again when the link it hangs on is
   lost, when its match's owner changes, and after a silence.
+- A node that does not know who holds a seat (`resume_seat`: it has just taken the match
+  over) is shown the seat's token, and then asked again at once.
+- Every `Sync` says which revision was seen, so that no owner shows an older one.
 
 Time is an argument, in seconds. Every call may add effects; `effects()` hands them
 out in the order in which they must be carried out.
@@ -28,6 +31,8 @@ from heapq import heappop, heappush
 from msgspec.structs import replace
 
 from ..runtime.frame import (
+    Accepted,
+    Dispatch,
     FetchTable,
     Frame,
     Moved,
@@ -36,6 +41,7 @@ from ..runtime.frame import (
     Response,
     Sync,
     TableSnapshot,
+    TakeBack,
     Unwatch,
     ViewUpdate,
 )
@@ -54,9 +60,13 @@ from .client_effect import (
 )
 from .client_options import ClientOptions
 from .client_outcome import RETRIED_CODES, Refusal, refusal_of
+from .client_memory import ClientMemory
 from .client_routing import Routing
 
 __all__ = ["ClientCore", "TooManyQuestions"]
+
+BACKOFF_GROWTH = 1.5
+"""From one pause to the next."""
 
 HOPS_MAX = 2
 """`moved` answers followed at once; after that each costs a pause."""
@@ -89,6 +99,7 @@ class _Question:
     hops: int = 0
     open_requests: list[int] = field(default_factory=list)
     told_unknown: bool = False
+    resumed: bool = False  # its seat was taken back for it
     silent: bool = False  # nobody waits for it: the core's own
     refusal: Refusal | None = None
 
@@ -113,6 +124,7 @@ class ClientCore:
         self._options = options
         self._uniform = uniform
         self.routing = Routing(direct=options.direct)
+        self.memory = ClientMemory(options.known_max)
         self._peers: dict[str, _Peer] = {}
         self._reached: dict[str, PeerAddress] = {}
         # Invariant: every ticket in _requests and _table_ticket is in _questions.
@@ -208,7 +220,7 @@ class ClientCore:
         peer.up, peer.down = False, True
         for question in tuple(self._questions.values()):
             if question.waiting and question.sent_to == process:
-                self._pause(now, question)
+                self._lost(now, question)
         for watch in self._watches.values():
             if watch.through == process:
                 self._renew(now, watch)
@@ -303,7 +315,14 @@ class ClientCore:
             question.told_unknown = True
         self._requests[request] = question.ticket
         self._schedule(question, now + self._options.attempt_s)
-        self._effects.append(Send(process, replace(question.frame, request=request)))
+        frame = question.frame
+        if isinstance(frame, Sync):
+            seen = self.memory.revision(frame.match)
+            self._effects.append(
+                Send(process, replace(frame, request=request, seen=seen))
+            )
+        else:
+            self._effects.append(Send(process, replace(frame, request=request)))
 
     def _answer(self, now: float, frame: Response) -> None:
         question = self._questions.get(self._requests.pop(frame.request, 0))
@@ -317,13 +336,36 @@ class ClientCore:
                 self._follow(now, question, frame)
         elif isinstance(frame, Refused):
             question.told_unknown |= frame.code == "retry"
-            if newest and frame.code in RETRIED_CODES:
+            if newest and frame.code == "resume_seat":
+                question.refusal = refusal_of(frame)
+                self._resume_seat(now, question)
+            elif newest and frame.code in RETRIED_CODES:
                 question.refusal = refusal_of(frame)
                 self._pause(now, question)
             elif newest:
                 self._settle(question, refusal_of(frame))
         else:
+            if isinstance(frame, Accepted):
+                self.memory.saw(frame.match, frame.revision)
             self._settle(question, frame)
+
+    def _resume_seat(self, now: float, question: _Question) -> None:
+        """Show the seat's token to the node that asks for it, then ask that again.
+
+        Both go over one link, so that the token is there first. Without a token, or
+        if it did not help the last time, there is nothing to do but to wait.
+        """
+        asked = question.frame
+        take = None
+        if isinstance(asked, Dispatch | TakeBack | Sync) and not question.resumed:
+            take = self.memory.resumption(asked.match, asked.seat, asked.session)
+        question.resumed = not question.resumed
+        if take is None:
+            self._pause(now, question)
+            return
+        owner = question.sent_to
+        self._effects.append(Send(owner, replace(take, request=self._next_request())))
+        self._attempt(now, question)
 
     def _follow(self, now: float, question: _Question, moved: Moved) -> None:
         """The match is elsewhere: go there at once, if that leads anywhere."""
@@ -352,13 +394,25 @@ class ClientCore:
             self._locate(now)
         self._attempt(now, question, avoid=question.sent_to)
 
+    def _lost(self, now: float, question: _Question) -> None:
+        """Whom it was sent to is gone: the first time it goes elsewhere at once, where
+        it waits for the next owner."""
+        process = self.routing.choose(
+            question.match, lambda process: self._usable(now, process)
+        )
+        elsewhere = process is not None and self._usable(now, process)
+        if question.attempts == 1 and elsewhere:
+            self._attempt(now, question)
+        else:
+            self._pause(now, question)
+
     def _pause(self, now: float, question: _Question) -> None:
         """Wait before the next attempt: longer each time, never twice the same."""
         question.waiting = False
         question.hops = 0
         options = self._options
-        doubled = options.backoff_s_min * 2.0 ** min(question.attempts, 16)
-        longest = min(options.backoff_s_max, doubled)
+        grown = BACKOFF_GROWTH ** min(max(question.attempts - 1, 0), 64)
+        longest = min(options.backoff_s_max, options.backoff_s_min * grown)
         self._schedule(question, now + longest * (0.5 + 0.5 * self._uniform()))
 
     def _schedule(self, question: _Question, at: float) -> None:
@@ -410,6 +464,7 @@ class ClientCore:
         if watch is None:
             return
         watch.through, watch.heard = process, now
+        self.memory.saw(update.match, update.revision)
         if watch.slot.accept(update):
             self._effects.append(Viewed(watch))
 

@@ -154,15 +154,15 @@ def test_moved_is_followed_at_once() -> None:
     assert bench.one_send().process == "n3"
 
 
-def test_an_announced_owner_ends_the_pause() -> None:
-    """After a takeover what waits is asked at the new owner at once, actions first."""
+def test_an_announced_owner_is_asked_at_once() -> None:
+    """After a takeover what waits is asked at the new owner, actions first."""
     match, bench = match_owned_by("n2"), Bench()
     watched = Watch(match, 1, "1", 1, legal=False)
     bench.core.watch(0.0, watched)
     bench.ask(match)
     assert {send.process for send in bench.sends()} == {"n2"}
     bench.core.peer_down(0.1, "n2")
-    bench.sends()  # the table is asked for; the question and the watch pause
+    bench.sends()  # both are asked elsewhere, where they wait
     bench.core.arrived(0.12, "n1", Moved(0, shard_of(match, SHARDS), 9, "n3"))
     again = [send for send in bench.sends() if not isinstance(send.frame, FetchTable)]
     assert [(send.process, type(send.frame)) for send in again] == [
@@ -171,6 +171,19 @@ def test_an_announced_owner_ends_the_pause() -> None:
     ]
     bench.core.arrived(0.13, "n3", Moved(0, shard_of(match, SHARDS), 9, "n3"))
     assert bench.sends() == []  # it is no news
+
+
+def test_what_a_lost_node_was_asked_goes_elsewhere_at_once_but_only_once() -> None:
+    """A death costs no pause; nodes that keep going away do."""
+    match, bench = match_owned_by("n2"), Bench()
+    bench.ask(match)
+    assert bench.one_send().process == "n2"
+    bench.core.peer_down(0.1, "n2")
+    assert bench.one_send().process == "n1"
+    bench.core.peer_down(0.2, "n1")
+    assert [s for s in bench.sends() if isinstance(s.frame, Dispatch)] == []
+    bench.core.tick(bench.core.next_due)
+    assert bench.one_send().process == "n3"
 
 
 def test_an_announced_owner_is_asked_though_the_old_one_still_hangs() -> None:
