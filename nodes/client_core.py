@@ -58,9 +58,9 @@ from .client_effect import (
     Watch,
     WatchRefused,
 )
-from .client_options import ClientOptions
-from .client_outcome import RETRIED_CODES, Refusal, refusal_of
 from .client_memory import ClientMemory
+from .client_options import ClientOptions
+from .client_outcome import RETRIED_CODES, Refusal, refusal_of, runtime_refusal
 from .client_routing import Routing
 
 __all__ = ["ClientCore", "TooManyQuestions"]
@@ -352,20 +352,23 @@ class ClientCore:
     def _resume_seat(self, now: float, question: _Question) -> None:
         """Show the seat's token to the node that asks for it, then ask that again.
 
-        Both go over one link, so that the token is there first. Without a token, or
-        if it did not help the last time, there is nothing to do but to wait.
+        Both go over one link, so that the token is there first. If it did not help the
+        last time, there is nothing to do but to wait.
         """
         asked = question.frame
         take = None
-        if isinstance(asked, Dispatch | TakeBack | Sync) and not question.resumed:
+        if isinstance(asked, Dispatch | TakeBack | Sync):
             take = self.memory.resumption(asked.match, asked.seat, asked.session)
-        question.resumed = not question.resumed
-        if take is None:
-            self._pause(now, question)
+        if take is None:  # it is no longer known
+            self._settle(question, runtime_refusal("resume_seat"))
             return
-        owner = question.sent_to
-        self._effects.append(Send(owner, replace(take, request=self._next_request())))
-        self._attempt(now, question)
+        question.resumed = not question.resumed
+        if question.resumed:
+            take = replace(take, request=self._next_request())
+            self._effects.append(Send(question.sent_to, take))
+            self._attempt(now, question)
+        else:
+            self._pause(now, question)
 
     def _follow(self, now: float, question: _Question, moved: Moved) -> None:
         """The match is elsewhere: go there at once, if that leads anywhere."""

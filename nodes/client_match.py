@@ -223,6 +223,7 @@ class Seat(Spectator):
         self.session = seated.session
         self.resume = seated.resume
         self._next_action = seated.next_action
+        client._hold(match.id, match.epoch, seated.seat, self.session, self.resume)
         self._reached = -1  # the last revision that an answer named
         # Invariant: at most options.unknown_max entries, oldest first.
         self._unknown: dict[int, wire.Dispatch | wire.TakeBack] = {}

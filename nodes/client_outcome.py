@@ -34,7 +34,17 @@ __all__ = [
     "runtime_refusal",
 ]
 
-RETRIED_CODES = frozenset({"busy", "moved", "no_owner", "retry", "stopping"})
+RETRIED_CODES = frozenset(
+    {
+        "busy",
+        "degraded",
+        "moved",
+        "no_owner",
+        "not_committed",
+        "retry",
+        "stopping",
+    }
+)
 """Codes after which the library asks again with the same key by itself."""
 
 

@@ -245,6 +245,12 @@ class Client:
             self._watchers.pop(watch, None)
         self._carry_out()
 
+    def _hold(
+        self, match: str, epoch: int, seat: str, session: int, token: str
+    ) -> None:
+        """Show `token` to whoever does not know that the session is ours."""
+        self._core.memory.holds(match, epoch, seat, session, token)
+
     async def _news(self, watch: Watch) -> None:
         """Wait until something may have changed about `watch`."""
         event = self._watchers.get(watch)
