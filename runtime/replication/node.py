@@ -121,14 +121,15 @@ class NodeReplicas:
         if listing.revision < asked_at:
             self._coordinator_went_back(asked_at, listing.revision)
             return
-        for reading in self._readings.listing(listing):
-            self._take(reading)
         key = self._keys.replica(self._me.node)
         mine = [entry for entry in listing.entries if entry.key == key]
         for entry in mine:
             self._identity.observe(entry.revision, entry.value)
         if not mine:
             self._identity.observe(listing.revision, None)
+        self._me.ident = self._identity.ident  # shards judge by it what they read
+        for reading in self._readings.listing(listing):
+            self._take(reading)
 
     def changed(self, changes: Sequence[Change], now_ms: int) -> None:
         """One transaction, as a watch told of it."""
