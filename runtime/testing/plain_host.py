@@ -69,7 +69,8 @@ class PlainHost:
     # What the core says.
 
     def demoted(self, demoted: Demoted) -> None:
-        assert self.epochs.pop(demoted.shard) == demoted.epoch
+        epoch = self.epochs.pop(demoted.shard, demoted.epoch)  # it may not serve yet
+        assert epoch == demoted.epoch, (epoch, demoted)
         for match, index in self._proposed.pop(demoted.shard, ()):
             self.retried.append((demoted.shard, match, index))
 
