@@ -283,6 +283,8 @@ class MemoryDisk:
     def _keep(self, groups: list[tuple[StoreOp, ...]], count: int) -> None:
         for ops in groups[:count]:
             self._image.apply(ops)
+            if self._true is not None:
+                self._lied.append(ops)
         self.groups_lost += len(groups) - count
 
 

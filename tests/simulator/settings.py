@@ -64,6 +64,9 @@ RATES = (
 )
 """What may befall any message or request."""
 
+MISSING_VERSIONS = 0.0
+"""How many worlds have a node that lacks the game."""
+
 Durability = Literal["memory", "disk"]
 
 
@@ -137,7 +140,7 @@ def draw_settings(seed: int) -> Settings:
         kept_transactions=draw.choice([4, 1_000]),
         checkpoint_ms=draw.choice([300, 1_000, 4_000]),
         clock_rates=draw.random() < 0.25,
-        missing_version=draw.random() < 0.05,
+        missing_version=draw.random() < MISSING_VERSIONS,
         impure=draw.random() < 0.05,
         faults={name: draw.choice([1, 1, 3]) for name in chosen},
         rates={name: draw.choice([0.003, 0.02, 0.1]) for name in rates},
