@@ -13,8 +13,8 @@ Rules:
   unknown. Without a doubt the last refusal stands.
 - A *watch* is a question without end: it is asked again when the link it hangs on is
   lost, when its match's owner changes, and after a silence.
-- A node that does not know who holds a seat (`resume_seat`: it has just taken the match
-  over) is shown the seat's token, and then asked again at once.
+- A node that a seat has not spoken to is shown the seat's token first; one that does
+  not know who holds it (`resume_seat`) is shown it too, and then asked again at once.
 - Every `Sync` says which revision was seen, so that no owner shows an older one.
 
 Time is an argument, in seconds. Every call may add effects; `effects()` hands them
@@ -42,6 +42,7 @@ from ..runtime.frame import (
     Sync,
     TableSnapshot,
     TakeBack,
+    TakeSeat,
     Unwatch,
     ViewUpdate,
 )
@@ -73,6 +74,9 @@ HOPS_MAX = 2
 
 REMEMBERED_REQUESTS = 8
 """Request numbers of one question whose late answers still count."""
+
+_SEATED = (Dispatch, TakeBack, Sync)
+"""What a seat's session asks."""
 
 LOCATE_PAUSE_S = 0.5
 """Between two questions to the doors."""
@@ -107,6 +111,7 @@ class _Question:
 @dataclass(slots=True)
 class _Peer:
     up: bool = False
+    ups: int = 0
     down: bool = False  # it was up, or given up, at the address we reached
     heard: float = -math.inf
     suspect_until: float = -math.inf
@@ -208,6 +213,7 @@ class ClientCore:
         """`process` is there (again): what it owns and went elsewhere goes to it."""
         peer = self._peer(process)
         peer.up, peer.down = True, False
+        peer.ups += 1
         peer.heard, peer.suspect_until = now, -math.inf
         for question in tuple(self._questions.values()):
             strayed = question.match and question.sent_to not in ("", process)
@@ -316,6 +322,11 @@ class ClientCore:
         self._requests[request] = question.ticket
         self._schedule(question, now + self._options.attempt_s)
         frame = question.frame
+        if isinstance(frame, _SEATED):
+            place = (process, self._peer(process).ups)
+            take = self.memory.moves(frame.match, frame.seat, frame.session, place)
+            if take is not None:
+                self._show(process, take)
         if isinstance(frame, Sync):
             seen = self.memory.revision(frame.match)
             self._effects.append(
@@ -357,18 +368,22 @@ class ClientCore:
         """
         asked = question.frame
         take = None
-        if isinstance(asked, Dispatch | TakeBack | Sync):
+        if isinstance(asked, _SEATED):
             take = self.memory.resumption(asked.match, asked.seat, asked.session)
         if take is None:  # it is no longer known
             self._settle(question, runtime_refusal("resume_seat"))
             return
         question.resumed = not question.resumed
         if question.resumed:
-            take = replace(take, request=self._next_request())
-            self._effects.append(Send(question.sent_to, take))
+            self._show(question.sent_to, take)
             self._attempt(now, question)
         else:
             self._pause(now, question)
+
+    def _show(self, process: str, take: TakeSeat) -> None:
+        """Nobody waits for its answer: what follows it on the link has one."""
+        request = self._next_request()
+        self._effects.append(Send(process, replace(take, request=request)))
 
     def _follow(self, now: float, question: _Question, moved: Moved) -> None:
         """The match is elsewhere: go there at once, if that leads anywhere."""

@@ -6,6 +6,8 @@ of each seat it holds, for a node that does not know who holds it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..runtime.frame import TakeSeat
 
 __all__ = ["ClientMemory"]
@@ -17,7 +19,7 @@ class ClientMemory:
     def __init__(self, known_max: int) -> None:
         self._known_max = known_max
         self._revisions: dict[str, int] = {}
-        self._tokens: dict[tuple[str, str, int], tuple[int, str]] = {}
+        self._seats: dict[tuple[str, str, int], _Held] = {}
 
     def saw(self, match: str, revision: int) -> None:
         """The client knows that the match has come so far."""
@@ -34,15 +36,33 @@ class ClientMemory:
         self, match: str, epoch: int, seat: str, session: int, token: str
     ) -> None:
         """The client holds a seat's session, and this is the seat's secret."""
-        self._tokens.pop((match, seat, session), None)
-        if len(self._tokens) >= self._known_max:
-            del self._tokens[next(iter(self._tokens))]
-        self._tokens[match, seat, session] = (epoch, token)
+        self._seats.pop((match, seat, session), None)
+        if len(self._seats) >= self._known_max:
+            del self._seats[next(iter(self._seats))]
+        take = TakeSeat(0, match, epoch, seat, token, session=session)
+        self._seats[match, seat, session] = _Held(take)
 
     def resumption(self, match: str, seat: str, session: int) -> TakeSeat | None:
         """What shows a node that the session is held here; None: no longer known."""
-        known = self._tokens.get((match, seat, session))
-        if known is None:
+        held = self._seats.get((match, seat, session))
+        return None if held is None else held.take
+
+    def moves(
+        self, match: str, seat: str, session: int, place: tuple[str, int]
+    ) -> TakeSeat | None:
+        """The session speaks to `place` from now on: a process, and which life of our
+        link to it.
+
+        Returns what is to be shown there first; None: it has been there all along.
+        """
+        held = self._seats.get((match, seat, session))
+        if held is None or held.place == place:
             return None
-        epoch, token = known
-        return TakeSeat(0, match, epoch, seat, token, session=session)
+        before, held.place = held.place, place
+        return None if before is None else held.take
+
+
+@dataclass(slots=True)
+class _Held:
+    take: TakeSeat
+    place: tuple[str, int] | None = None

@@ -220,7 +220,7 @@ class MatchActor:
         if isinstance(message, FireDeadline):
             self._on_deadline(message)
             return
-        if isinstance(message, command.CreditOutage):
+        if isinstance(message, command.CreditOutage | command.NoteDelivered):
             self._judge(message)
             return
         route, asked = message
@@ -247,6 +247,9 @@ class MatchActor:
         self.ledger.answer(route, frame, fresh=not stays)
 
     def _deny(self, route: Route, request: int, code: str) -> None:
+        if code == "resume_seat":  # it tells of this node alone, and is urgent
+            self._refuse([(route, request)], code)
+            return
         self.ledger.answer(route, refused(request, code), fresh=True)
 
     def _judge(self, asked: command.Command) -> command.Answer:

@@ -71,6 +71,22 @@ def test_a_seat_is_taken_back_unseen() -> None:
     assert settled.ticket == ticket
 
 
+def test_a_new_owner_is_shown_the_token_first() -> None:
+    """The seat speaks to it for the first time: no round trip is lost by that."""
+    bench = Bench()
+    match = match_owned_by("n3")
+    resumed(bench, match)
+    bench.ask(match)
+    first = bench.one_send()
+    bench.core.arrived(0.1, "n3", Accepted(first.frame.request, match, 1, 3))
+    bench.ask(match)
+    assert [type(send.frame) for send in bench.sends()] == [Dispatch]
+    bench.core.peer_down(1.0, "n3")
+    frames = [s for s in bench.sends() if isinstance(s.frame, TakeSeat | Dispatch)]
+    assert [type(send.frame) for send in frames] == [TakeSeat, Dispatch]
+    assert {send.process for send in frames} == {"n1"}
+
+
 def test_a_token_that_does_not_help_is_shown_after_a_pause() -> None:
     """Never a storm of two frames that refuse each other."""
     bench = Bench()
