@@ -4,6 +4,7 @@ A request is a msgpack map `{"op": NAME, ...}`; the answer is a map with `ok`: t
 and the operation's fields, or false with `code` and `message`. Whoever reaches the
 door is trusted: it lies in a folder that only its owner may enter.
 
+    digests    of the shard `shard`: how far this node's own copies of its matches are
     identify   who this is, and where a link finds it
     metrics    all statistics, as text in the format of Prometheus
     records    of the match `match`: what is committed from record `first` on, a page

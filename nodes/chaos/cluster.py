@@ -32,13 +32,7 @@ READY_TIMEOUT_S = 40.0
 STOP_GRACE_S = 3.0
 POLL_S = 0.02
 
-RESTARTS = ChildOptions(
-    backoff_s_min=0.3,
-    backoff_s_max=0.3,
-    early_deaths_max=1_000,
-    stop_grace_s=STOP_GRACE_S,
-    probe_every_s=0.05,
-)
+RESTART_S = 0.3
 """A node that was killed is back soon: the next fault waits for that."""
 
 OPTIONS = """
@@ -57,6 +51,7 @@ class ClusterPlan:
     proxied: Links between nodes can be cut.
     options: More of cluster.toml.
     loop: The event loop of the nodes.
+    restart_s: A node that dies is started again after so long.
     """
 
     nodes: int = 3
@@ -66,6 +61,7 @@ class ClusterPlan:
     proxied: bool = False
     options: str = OPTIONS
     loop: str = "auto"
+    restart_s: float = RESTART_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +202,13 @@ async def _running(
             cluster.nodes,
             lambda node: _argv(cluster, plan, node),
             door_says_ready(cluster.home),
-            RESTARTS,
+            ChildOptions(
+                backoff_s_min=plan.restart_s,
+                backoff_s_max=plan.restart_s,
+                early_deaths_max=1_000,
+                stop_grace_s=STOP_GRACE_S,
+                probe_every_s=0.05,
+            ),
             READY_TIMEOUT_S,
         ),
         say=say,

@@ -14,7 +14,7 @@ import anyio
 from ...engine.machine import Machine
 from ...engine.record import Record
 from ...runtime.match_id import shard_of
-from ..ask_door import DoorRefused, DoorUnreachable, ask_door
+from ..ask_door import ask_door
 from ..client_match import RemoteMatch
 from ..client_outcome import ClientError, Refusal
 from ..match_feed import FeedBroken, MatchFeed
@@ -52,7 +52,7 @@ async def verify(
 ) -> None:
     """Judge every match; `judged` is called after each."""
     played = list(played)
-    copies = await _all_copies(cluster, health.answering)
+    copies = await _copies_at_rest(cluster, health)
     waiting = iter(played)
 
     async def work() -> None:
@@ -95,36 +95,56 @@ async def _records(
     return answer
 
 
-async def _all_copies(
-    cluster: ChaosCluster, nodes: Iterable[str]
-) -> dict[str, dict[str, Copy]]:
-    """What each node holds, by match: as its door's `digests` says, page by page."""
-    found: dict[str, dict[str, Copy]] = {}
+AllCopies = dict[str, dict[str, Copy]]
+"""What each node holds, by match."""
 
-    async def ask(node: str) -> None:
-        copies: dict[str, Copy] = {}
-        after = ""
-        while True:
-            try:
-                answer = await ask_door(
-                    cluster.home.door(node),
-                    "digests",
-                    after=after,
-                    timeout_s=DOOR_TIMEOUT_S,
-                )
-            except (DoorUnreachable, DoorRefused):
-                return
-            for match, records, digest in answer["copies"]:
-                copies[match] = Copy(records, digest)
-            if not answer["next"]:
-                break
-            after = answer["next"]
-        found[node] = copies
 
-    async with anyio.create_task_group() as tasks:
-        for node in nodes:
-            tasks.start_soon(ask, node)
+async def _copies_at_rest(cluster: ChaosCluster, health: Health) -> AllCopies:
+    """All copies. A follower hears of the last commits a heartbeat late: if some still
+    differ, they are asked again, a few times."""
+    for _ in range(ATTEMPTS):
+        found: AllCopies = {node: {} for node in health.answering}
+        async with anyio.create_task_group() as tasks:
+            for shard, members in health.in_sync.items():
+                for node in members:
+                    if node in found:
+                        tasks.start_soon(_ask_copies, cluster, node, shard, found)
+        if not _differ(cluster, health, found):
+            break
+        await anyio.sleep(PAUSE_S)
     return found
+
+
+async def _ask_copies(
+    cluster: ChaosCluster, node: str, shard: int, found: AllCopies
+) -> None:
+    """Of one shard, from one node's door, page by page.
+
+    Raises:
+        OperatorError: It does not answer.
+    """
+    more, after = True, ""
+    while more:
+        answer = await ask_door(
+            cluster.home.door(node),
+            "digests",
+            shard=shard,
+            after=after,
+            timeout_s=DOOR_TIMEOUT_S,
+        )
+        for match, records, digest in answer["copies"]:
+            found[node][match] = Copy(records, digest)
+        after = answer["next"]
+        more = bool(after)
+
+
+def _differ(cluster: ChaosCluster, health: Health, found: AllCopies) -> bool:
+    for match in {match for copies in found.values() for match in copies}:
+        members = health.in_sync.get(shard_of(match, cluster.home.shards), ())
+        held = {found[node].get(match) for node in members if node in found}
+        if len(held) > 1:
+            return True
+    return False
 
 
 def _compare(
