@@ -30,7 +30,7 @@ from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequest
 from ..runtime.budget import NO_GUARD, Guard, OverrunTally
 from ..runtime.clock import Clock, SystemClock
-from ..runtime.command import CreditOutage, FireDeadline
+from ..runtime.command import CreditOutage, FireDeadline, NoteDelivered
 from ..runtime.committer import Committer, LocalCommitter
 from ..runtime.deadline import DueDeadline
 from ..runtime.errors import MailboxFull, MatchRunaway
@@ -296,6 +296,22 @@ class Supervisor:
         """Send nothing more to that client, which was reached through `peer`."""
         for match in self._watchers.forget_client(peer, client):
             self._actors[match].subscribers.remove_route(peer, client)
+
+    def note_delivered(self, match: str, index: int) -> bool:
+        """The result that record `index` brought reached its sinks: log it.
+
+        False: not now, or not here.
+        """
+        try:
+            actor = self._find(match)
+            if actor is None or actor.status is ActorState.QUARANTINED:
+                return False
+            actor.mailbox.put_own(NoteDelivered(index))
+        except MailboxFull:
+            return False
+        self._use(actor, rouse=False)
+        self._turns.wake(actor)
+        return True
 
     def set_apart(self, match: str, code: str) -> None:
         """Quarantine a match, if it is here: with an actor, or only its state."""

@@ -19,6 +19,8 @@ __all__ = [
     "Credited",
     "Denied",
     "FireDeadline",
+    "NoteDelivered",
+    "Noted",
     "NotFired",
     "SeatHeld",
     "TakeBack",
@@ -80,7 +82,15 @@ class CreditOutage(msgspec.Struct, frozen=True):
     ms: int
 
 
-Command: TypeAlias = TakeSeat | Act | TakeBack | FireDeadline | CreditOutage
+class NoteDelivered(msgspec.Struct, frozen=True):
+    """The result that record `index` brought has reached its sinks."""
+
+    index: int
+
+
+Command: TypeAlias = (
+    TakeSeat | Act | TakeBack | FireDeadline | CreditOutage | NoteDelivered
+)
 
 
 class SeatHeld(msgspec.Struct, frozen=True):
@@ -121,4 +131,10 @@ class Credited(msgspec.Struct, frozen=True):
     ms: int = 0
 
 
-Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired | Credited
+class Noted(msgspec.Struct, frozen=True):
+    """`new`: the log says so from now on. Else it did already, or there is no end."""
+
+    new: bool
+
+
+Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired | Credited | Noted

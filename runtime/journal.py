@@ -56,6 +56,8 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     """The code that it answers with, if it is set apart."""
     buried: bool = False
     """Only this line is left: it ended, and a retention rule dropped it."""
+    reported: bool = False
+    """Its result has reached its sinks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ from .command import (
     CreditOutage,
     Denied,
     FireDeadline,
+    Noted,
+    NoteDelivered,
     NotFired,
     SeatHeld,
     TakeBack,
@@ -56,6 +58,7 @@ from .match_change import (
     apply_action,
     apply_create,
     apply_credit_outage,
+    apply_delivered,
     apply_seat,
     apply_session,
     apply_takeback,
@@ -152,6 +155,8 @@ def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
         return _decide_seat(state, command, time_ms)
     if isinstance(command, CreditOutage):
         return _decide_credit(state, command, time_ms)
+    if isinstance(command, NoteDelivered):
+        return _decide_delivered(state, command, time_ms)
     return _decide_timeout(state, command)
 
 
@@ -379,6 +384,13 @@ def _decide_credit(state: MatchState, credit: CreditOutage, time_ms: int) -> Dec
     return Decision(change.state, Credited(ms), change)
 
 
+def _decide_delivered(state: MatchState, note: NoteDelivered, time_ms: int) -> Decision:
+    if not state.ended or state.reported or note.index != state.index:
+        return Decision(state, Noted(False))
+    change = apply_delivered(state, {"index": note.index}, time_ms)
+    return Decision(change.state, Noted(True), change)
+
+
 def _size_problem(change: Change) -> str:
     size = change.state.bytes_known
     if size <= G_BYTES_HARD_MAX:
@@ -420,6 +432,10 @@ def _again(
         return _redo_takeback(state, given, time_ms)
     if record.kind is RecordKind.CREDIT_OUTAGE:
         return _redo_credit(state, given, time_ms)
+    if record.kind is RecordKind.RESULT_DELIVERED:
+        if not state.ended or state.reported or given["index"] != state.index:
+            return "there is no such result to be delivered"
+        return apply_delivered(state, given, time_ms)
     return f"records of kind {record.kind} are not known here"
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Change",
     "apply_action",
     "apply_create",
+    "apply_delivered",
     "apply_credit_outage",
     "apply_seat",
     "apply_session",
@@ -231,6 +232,23 @@ def apply_credit_outage(
         time_ms=time_ms,
         armed_ms=None if state.armed_ms is None else state.armed_ms + ms,
         credit_ms=state.credit_ms + ms,
+    )
+    return Change(after, record)
+
+
+def apply_delivered(
+    state: MatchState, given: Mapping[str, Json], time_ms: int
+) -> Change:
+    """The result of the match has reached its sinks."""
+    record, _ = _seal(
+        state, RecordKind.RESULT_DELIVERED, given, time_ms, state.snapshot, None
+    )
+    after = msgspec.structs.replace(
+        state,
+        index=record.index,
+        digest=record.digest,
+        time_ms=time_ms,
+        reported=True,
     )
     return Change(after, record)
 

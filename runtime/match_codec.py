@@ -70,6 +70,7 @@ def pack_state(state: MatchState) -> bytes:
         undo.declined,
         undo.since,
         state.credit_ms,
+        state.reported,
     )
     return seal(STATE_FORMAT, _encode(body))
 
@@ -134,6 +135,7 @@ class _Wire(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     declined: tuple[str, ...]
     since: int
     credit_ms: int
+    reported: bool
 
 
 _decode = msgspec.msgpack.Decoder(_Wire).decode
@@ -165,6 +167,7 @@ def _state(wire: _Wire, machine: Machine) -> MatchState:
         bytes_unmeasured=wire.bytes_unmeasured,
         undo=_undo(wire, parts),
         credit_ms=wire.credit_ms,
+        reported=wire.reported,
     )
 
 

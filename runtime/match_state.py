@@ -82,6 +82,9 @@ class MatchState(msgspec.Struct, frozen=True):
     """By how much the match's own clock, which the game is told, is behind the wall
     clock: the outages that were credited to it. `armed_ms` is wall clock time."""
 
+    reported: bool = False
+    """Its result has reached its sinks; the last record says so."""
+
     @property
     def bytes_known(self) -> int:
         """The bound, if the state was looked at as a whole just now; else 0."""

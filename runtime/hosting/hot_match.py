@@ -130,6 +130,7 @@ def line_of(state: MatchState, shard: int, code: str = "") -> MatchLine:
         state.armed_ms,
         state.ended,
         code,
+        reported=state.reported,
     )
 
 

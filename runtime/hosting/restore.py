@@ -35,6 +35,7 @@ _KNOWN_KINDS = frozenset(
         RecordKind.TIMEOUT,
         RecordKind.TAKEBACK,
         RecordKind.CREDIT_OUTAGE,
+        RecordKind.RESULT_DELIVERED,
     }
 )
 
