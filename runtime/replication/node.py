@@ -26,6 +26,7 @@ from ..coordinator import (
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
+from .journal_mirror import JournalMirror
 from .me import Me
 from .message import Alive, Message, Piece, Raw
 from .node_statistics import NodeCounters, NodeStatistics
@@ -100,6 +101,7 @@ class NodeReplicas:
         self._owning: dict[int, int] = {}  # epoch by shard, as peers are told
         self._regroup = True  # who is told what may have changed
         self._waiting: dict[int, list[int]] = {}  # ticket -> shards
+        self._mirror = JournalMirror()  # in use unless durable
         self._identity_ticket = 0
         self._disk_works = True
         self._standing_down = False
@@ -202,12 +204,16 @@ class NodeReplicas:
     def persisted(self, ticket: int, now_ms: int) -> None:
         """A group is durable; those before it have been answered."""
         self._note(now_ms)
-        self._on_persisted(ticket)
+        if self._durable:
+            self._on_persisted(ticket)
 
     def persist_failed(self, ticket: int, now_ms: int) -> None:
         """A group is not durable, and was given up; so is every later one, until
         `disk_ok`."""
         self._note(now_ms)
+        if not self._durable:
+            self._mirror.failed()
+            return
         self._disk_works = False
         if ticket == self._identity_ticket != 0:
             self._identity_ticket = 0
@@ -218,6 +224,9 @@ class NodeReplicas:
     def disk_ok(self, now_ms: int) -> None:
         """The journal works again."""
         self._note(now_ms)
+        if not self._durable:
+            self._effects.journal += self._mirror.repaired(enumerate(self._shards))
+            return
         self._disk_works = True
         for shard in range(len(self._shards)):
             self._touch(shard).disk_ok(self._now_ms)
@@ -439,20 +448,28 @@ class NodeReplicas:
             self._touch(shard).resign(self._now_ms)
 
     def _settle(self) -> int:
-        """Settle what was touched; the ticket that is to be waited for, or 0."""
+        """Settle what was touched; the ticket of what is to be persisted, or 0.
+
+        Without durability it counts as persisted at once.
+        """
         first = 0  # where the group begins
+        newest = 0
         while True:
             touched, self._touched = self._touched, {}
             for shard in touched:
                 self._settle_one(shard)
             ticket = self._effects.close_group()
             if ticket == 0:
-                return 0
+                break
+            newest = ticket
             self._waiting[ticket] = self._waiters(first)
-            first = len(self._effects.journal)
             if self._durable:
                 return ticket
+            first = len(self._effects.journal)
             self._on_persisted(ticket)
+        if not self._durable and self._mirror.withhold(self._effects):
+            return 0
+        return newest
 
     def _settle_one(self, shard: int) -> None:
         replica = self._shards[shard]

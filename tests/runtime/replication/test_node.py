@@ -328,3 +328,20 @@ def test_a_record_that_cannot_be_read_stops_its_shard_alone() -> None:
     revision = cluster.store.revision
     cluster.store.apply([Write(key, revision, entry.value)])
     cluster.until(lambda: set(node.host.epochs) == {0, 1})
+
+
+def test_in_memory_a_journal_that_fails_is_written_anew() -> None:
+    """Play does not wait for it; when it works again it says what memory holds."""
+    cluster = started(nodes=2, shards=2, copies=2, durability="memory")
+    play(cluster)
+    disk = cluster.disks["n1"]
+    disk.failing = "disk_full"
+    play(cluster)
+    assert cluster.settled()
+    disk.failing = ""
+    disk.reopen()
+    cluster.processes["n1"].runner.disk_ok(cluster.now_ms)
+    play(cluster)
+    cluster.advance(OPTIONS.retransmit_ms)
+    for shard, found in disk.recover().shards.items():
+        assert len(found.entries) == 3 * 3 * 3, shard
