@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..engine import limits as engine
 from ..runtime import codec, control_plane, coordinator, dedupe, profile_store
+from ..runtime.hosting.options import HostingOptions
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 from ..runtime.replication.options import ReplicationOptions
@@ -38,13 +39,13 @@ LIMITS = {
 """The fixed bounds by name, unit last. Those that are options are in `schema`."""
 
 LINK, SUPERVISOR = LinkOptions(), SupervisorOptions()
-REPLICATION = ReplicationOptions()
+REPLICATION, HOSTING = ReplicationOptions(), HostingOptions()
 
 
 def _must(holds: bool, rule: str) -> None:
     """Not an assert: these rules hold under `python -O`, too."""
     if not holds:
-        options = f"{LINK}, {SUPERVISOR}, {REPLICATION}"
+        options = f"{LINK}, {SUPERVISOR}, {REPLICATION}, {HOSTING}"
         raise AssertionError(f"{rule}; the bounds are {LIMITS}, {options}")
 
 
@@ -118,6 +119,17 @@ _must(
     "a link can queue what is re-sent to a follower that came back",
 )
 _must(
-    not LINK.faults() and not SUPERVISOR.validate() and not REPLICATION.validate(),
+    2 * HOSTING.transfer_bytes <= codec.FRAME_LIMIT_BYTES,
+    "a frame holds a page of states on their way to another replica",
+)
+_must(
+    SUPERVISOR.matches_max <= HOSTING.hot_max,
+    "a match that is played has its state in memory",
+)
+_must(
+    not HOSTING.validate()
+    and not LINK.faults()
+    and not SUPERVISOR.validate()
+    and not REPLICATION.validate(),
     "the defaults have no faults",
 )

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ..runtime.coordinator_address import etcd_endpoints
+from ..runtime.hosting.options import HostingOptions
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 from ..runtime.replication.options import ReplicationOptions
@@ -185,6 +186,9 @@ class NodeConfig(Section):
     games: tuple[str, ...] = ()
     """Games hosted beside those installed: `module:attribute` or a name."""
 
+    breadcrumb: bool = True
+    """Keep in a file which match's code runs, to set apart one that ends nodes."""
+
     stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 5.0
     """How long a node that was told to stop may take before it is killed."""
 
@@ -226,3 +230,6 @@ class Config(BaseSettings):
     replication: Annotated[
         ReplicationOptions, _none_of(ReplicationOptions.validate)
     ] = ReplicationOptions()
+    hosting: Annotated[HostingOptions, _none_of(HostingOptions.validate)] = (
+        HostingOptions()
+    )

@@ -1,46 +1,46 @@
-"""The keeper: keeps this node registered, its shards claimed, its table fresh.
+"""The keeper: keeps this node registered, its replicas informed, its table fresh.
 
-The shell around `runtime/ownership.py`: it lists and watches the coordinator, sends
-what the core asks for, and calls back what became of it. It decides nothing about
-ownership. While the coordinator is away, what is owned goes on being served.
+It lists and watches the coordinator, and tells the replication core all that it reads
+(through `Replicas`), and the router who owns what. It decides nothing about ownership.
+While the coordinator is away, what is owned goes on being served.
 
-Three tasks: one stays registered; one lists, every `REREAD_S` and when the core asks,
-and ticks; one watches. They may bring news in any order: the core, the directory and
-the table sort them by revision and epoch.
+Three tasks: one stays registered; one lists, every `REREAD_S` and when the core asks;
+one watches. They may bring news in any order: the core, the directory and the table
+sort them by revision and epoch.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from ..runtime.control_plane import ClusterRecord, Keys, NodeRecord
-from ..runtime.coordinator import CasUnknown, Change, Coordinator
+from ..runtime.coordinator import Change, Coordinator, Listing
 from ..runtime.errors import (
     CoordinatorError,
     CoordinatorUnavailable,
     WatchCompacted,
 )
-from ..runtime.frame import NodeEntry
+from ..runtime.frame import NodeEntry, ShardEntry
 from ..runtime.node_directory import NodeDirectory
-from ..runtime.ownership import Ownership
-from ..runtime.ownership_output import CasRequest, Output, OwnershipStatistics
-from ..runtime.placement import initial_layout
 from ..runtime.shard_table import ShardTable
 from .create_cluster import ensure_cluster
+from .poison import PoisonWatch
 from .register import Registration, node_id_in_use
 from .telemetry import get_logger
 
-__all__ = ["Keeper", "KeeperStatistics"]
+__all__ = ["Keeper", "KeeperStatistics", "Replicas"]
 
 REREAD_S = 1.0
 """Between two listings: what a silent watch could miss is seen this late at most."""
+
+LOOK_S = 0.05
+"""Between two looks whether all that is meant for this node is served."""
 
 BACKOFF_S_MIN = 0.1
 BACKOFF_S_MAX = 2.0
@@ -51,11 +51,38 @@ log = get_logger()
 T = TypeVar("T")
 
 
+class Replicas(Protocol):
+    """What the keeper tells the replication core, and asks it."""
+
+    def begin(
+        self,
+        cluster: ClusterRecord,
+        *,
+        rows_changed: Callable[[Sequence[ShardEntry]], None],
+        list_wanted: Callable[[], None],
+    ) -> None: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    def listing(self, listing: Listing, asked_at: int) -> None: ...
+
+    def changed(self, changes: Sequence[Change]) -> None: ...
+
+    def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None: ...
+
+    def stand_down(self) -> None: ...
+
+    def outstanding(self) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class KeeperStatistics:
-    """`ownership` is None before the cluster's record has been read."""
+    """`outstanding` is None before the cluster's record has been read."""
 
-    GAUGES: ClassVar[frozenset[str]] = frozenset({"unowned_shards", "table_revision"})
+    GAUGES: ClassVar[frozenset[str]] = frozenset(
+        {"unowned_shards", "table_revision", "outstanding"}
+    )
 
     ready: bool
     registered: bool
@@ -64,15 +91,14 @@ class KeeperStatistics:
     watches_broken: int
     unowned_shards: int
     table_revision: int
-    ownership: OwnershipStatistics | None
+    outstanding: int | None
 
 
 class Keeper:
-    """Drives one node's ownership. Callbacks are synchronous and must not raise.
+    """Keeps one node's place in the cluster. Callbacks must not raise.
 
-    `adopt(shard, epoch)` and `release(shard)` say what to serve; `table_changed(table)`
-    comes with each change of the shard table (one object, kept up to date), and
-    `nodes_changed(nodes)` with each change of the registered nodes.
+    `table_changed(table)` comes with each change of the shard table (one object, kept
+    up to date), and `nodes_changed(nodes)` with each change of the registered nodes.
     """
 
     def __init__(
@@ -80,50 +106,53 @@ class Keeper:
         coordinator: Coordinator,
         cluster: ClusterRecord,
         node: NodeRecord,
+        replicas: Replicas,
         *,
-        adopt: Callable[[int, int], None],
-        release: Callable[[int], None],
         table_changed: Callable[[ShardTable], None] = lambda table: None,
         nodes_changed: Callable[[Mapping[str, NodeRecord]], None] = lambda nodes: None,
+        poison: PoisonWatch | None = None,
+        first: Callable[[], Awaitable[None]] | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        """`first` is awaited once the cluster is known, before anything is claimed,
+        and again while the coordinator is away; `poison` is told what is read."""
         self.table = ShardTable(cluster.shards)
         self._coordinator = coordinator
         self._cluster = cluster
         self._node = node
-        self._adopt = adopt
-        self._release = release
+        self._replicas = replicas
         self._table_changed = table_changed
         self._nodes_changed = nodes_changed
+        self._poison = poison
+        self._first = first
         self._jitter = jitter
         self._keys = Keys(cluster.cluster)
         self._directory = NodeDirectory(self._keys)
         self._registration = Registration(coordinator, self._keys, node)
-        self._ownership: Ownership | None = None
         self._addresses: dict[str, NodeEntry] = {}
         self._failure: Exception | None = None
         self._up = True
         self._list_wanted = False
-        self._timer_s = float("inf")
         self._listed_revision = 0
         self._listings = self._watches_broken = 0
         self._registered = anyio.Event()
         self._stirred = anyio.Event()  # the reading task has something to do
         self._listed = anyio.Event()  # replaced with each listing
-        self._ready = anyio.Event()
 
     @property
     def ready(self) -> bool:
-        """Whether every shard that is meant for this node is served by it.
+        """Whether every shard that is meant for this node is served, or followed in
+        sync, by it.
 
         Not while the coordinator is away: who else says so then cannot be known.
         """
-        settled = self._ownership is not None and self._ownership.outstanding() == 0
+        settled = self._replicas.outstanding() == 0
         return settled and self._registration.registered and self._up
 
     async def wait_ready(self) -> None:
-        """Wait until `ready` has been true once."""
-        await self._ready.wait()
+        """Return when `ready` is true."""
+        while not self.ready:  # noqa: ASYNC110  # it depends on too much for an event
+            await anyio.sleep(LOOK_S)
 
     async def run(
         self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
@@ -140,21 +169,20 @@ class Keeper:
         found = await self._patiently(
             lambda: ensure_cluster(self._coordinator, self._cluster)
         )
-        layout = initial_layout(found.shards, found.nodes, found.copies)
-        ownership = Ownership(self._keys, self._node.node, self._node.boot, layout)
-        self._ownership = ownership
+        if self._first is not None:
+            await self._patiently(self._first)
+        self._replicas.begin(
+            found, rows_changed=self._apply, list_wanted=self._want_listing
+        )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._guard, tasks, self._stay_registered)
-            tasks.start_soon(
-                self._guard, tasks, lambda: self._read(tasks, ownership, task_status)
-            )
-            tasks.start_soon(self._guard, tasks, lambda: self._watch(tasks, ownership))
+            tasks.start_soon(self._guard, tasks, lambda: self._read(task_status))
+            tasks.start_soon(self._guard, tasks, self._watch)
         if self._failure is not None:
-            self._obey(tasks, ownership, ownership.stand_down())
+            self._replicas.stand_down()
             raise self._failure
 
     def statistics(self) -> KeeperStatistics:
-        ownership = self._ownership
         table = self.table.statistics()
         return KeeperStatistics(
             ready=self.ready,
@@ -164,7 +192,7 @@ class Keeper:
             watches_broken=self._watches_broken,
             unowned_shards=table.unowned,
             table_revision=table.revision,
-            ownership=None if ownership is None else ownership.statistics(),
+            outstanding=self._replicas.outstanding(),
         )
 
     # The tasks.
@@ -180,81 +208,64 @@ class Keeper:
             tasks.cancel_scope.cancel()
 
     async def _stay_registered(self) -> None:
-        def on_registered() -> None:
-            self._registered.set()
-            self._note_ready()
-
         while True:
             try:
-                await self._registration.stay(on_registered)
+                await self._registration.stay(self._registered.set)
             except CoordinatorUnavailable as error:
                 log.warning("registration_lost", node=self._node.node, error=str(error))
             await self._pause(BACKOFF_S_MAX)
 
-    async def _read(
-        self, tasks: TaskGroup, ownership: Ownership, task_status: TaskStatus[None]
-    ) -> None:
+    async def _read(self, task_status: TaskStatus[None]) -> None:
         await self._registered.wait()
         started = False
         while True:
-            await self._patiently(lambda: self._list(tasks, ownership))
+            await self._patiently(self._list)
             if not started:
                 started = True
                 task_status.started()
-            await self._rest(tasks, ownership)
+            await self._rest()
 
-    async def _list(self, tasks: TaskGroup, ownership: Ownership) -> None:
+    async def _list(self) -> None:
         self._list_wanted = False
-        asked_at = ownership.revision
+        asked_at = self._replicas.revision
         listing = await self._coordinator.list(self._keys.prefix)
         self._listings += 1
         self._take_nodes(self._directory.listing(listing))
-        output = ownership.listing(listing, asked_at, self._now_ms())
+        if self._poison is not None:
+            self._poison.listing(listing)
+        self._replicas.listing(listing, asked_at)
         self._listed_revision = max(self._listed_revision, listing.revision)
-        self._obey(tasks, ownership, output, listing.revision)
+        self.table.apply((), listing.revision)
         self._listed.set()
         self._listed = anyio.Event()
 
-    async def _rest(self, tasks: TaskGroup, ownership: Ownership) -> None:
-        """Until it is time to list again; tick meanwhile."""
-        until_s = anyio.current_time() + REREAD_S
-        while not self._list_wanted and anyio.current_time() < until_s:
-            self._stirred = anyio.Event()
-            with anyio.move_on_at(min(until_s, self._timer_s)):
+    async def _rest(self) -> None:
+        """Until it is time to list again."""
+        with anyio.move_on_after(REREAD_S):
+            while not self._list_wanted:
+                self._stirred = anyio.Event()
                 await self._stirred.wait()
-            if anyio.current_time() >= self._timer_s:
-                self._obey(tasks, ownership, ownership.tick(self._now_ms()))
 
-    async def _watch(self, tasks: TaskGroup, ownership: Ownership) -> None:
+    async def _watch(self) -> None:
         while True:
             await self._listed.wait()
             try:
                 prefix, revision = self._keys.prefix, self._listed_revision
                 async with self._coordinator.watch(prefix, revision) as watch:
                     async for changes in watch:
-                        self._take_changes(tasks, ownership, changes)
+                        self._take_changes(changes)
             except (CoordinatorUnavailable, WatchCompacted):
                 self._watches_broken += 1
                 self._want_listing()
 
-    async def _send(
-        self, tasks: TaskGroup, ownership: Ownership, request: CasRequest
-    ) -> None:
-        try:
-            outcome = await self._coordinator.cas_many(request.writes)
-        except CoordinatorError as error:
-            outcome = CasUnknown(str(error))
-        output = ownership.answered(request.id, outcome, self._now_ms())
-        self._obey(tasks, ownership, output)
-
     # What came, and what to do about it.
 
-    def _take_changes(
-        self, tasks: TaskGroup, ownership: Ownership, changes: Sequence[Change]
-    ) -> None:
+    def _take_changes(self, changes: Sequence[Change]) -> None:
         self._take_nodes(self._directory.changed(changes))
-        output = ownership.changed(changes, self._now_ms())
-        self._obey(tasks, ownership, output, changes[-1].revision)
+        if self._poison is not None:
+            self._poison.changed(changes)
+        self._replicas.changed(changes)
+        self.table.apply((), changes[-1].revision)
 
     def _take_nodes(self, changed: bool) -> None:
         """Before anything about shards: a replaced process must not claim.
@@ -272,8 +283,16 @@ class Keeper:
             raise node_id_in_use(mine)
         if changed:
             self._nodes_changed(dict(records))
+            draining = {n for n, record in records.items() if record.state != "up"}
+            self._replicas.registered(frozenset(records), frozenset(draining))
             if self._readdress():
                 self._table_changed(self.table)
+
+    def _apply(self, rows: Sequence[ShardEntry]) -> None:
+        """Rows of the table, as the core reads them."""
+        if self.table.apply(rows):
+            self._readdress()
+            self._table_changed(self.table)
 
     def _readdress(self) -> bool:
         """Owners keep their last known address while they are not registered."""
@@ -285,47 +304,9 @@ class Keeper:
                 del self._addresses[name]
         return self.table.set_nodes(self._addresses.values())
 
-    def _obey(
-        self,
-        tasks: TaskGroup,
-        ownership: Ownership,
-        output: Output,
-        revision: int = 0,
-    ) -> None:
-        for shard, _ in output.released:
-            self._release(shard)
-        for shard, epoch in output.adopted:
-            self._adopt(shard, epoch)
-        if output.released:
-            log.info("shards_released", shards=dict(output.released))
-        if output.adopted:
-            log.info("shards_claimed", shards=dict(output.adopted))
-        for alarm in output.alarms:
-            log.error(
-                "shard_stopped",
-                shard=alarm.shard,
-                code=alarm.code,
-                error=alarm.message,
-            )
-        if self.table.apply(output.table, revision):
-            self._readdress()
-            self._table_changed(self.table)
-        for request in output.requests:
-            tasks.start_soon(self._send, tasks, ownership, request)
-        if output.list_again:
-            self._want_listing()
-        timer_ms = output.timer_ms
-        self._timer_s = float("inf") if timer_ms is None else timer_ms / 1000
-        self._stirred.set()
-        self._note_ready()
-
     def _want_listing(self) -> None:
         self._list_wanted = True
         self._stirred.set()
-
-    def _note_ready(self) -> None:
-        if not self._ready.is_set() and self.ready:
-            self._ready.set()
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Repeat while the coordinator is away."""
@@ -341,15 +322,9 @@ class Keeper:
                 if not self._up:
                     log.info("coordinator_back")
                     self._up = True
-                    self._note_ready()
                 return answer
             await self._pause(pause_s)
             pause_s = min(2 * pause_s, BACKOFF_S_MAX)
 
     async def _pause(self, pause_s: float) -> None:
         await anyio.sleep(pause_s * (1 - self._jitter() / 2))
-
-    @staticmethod
-    def _now_ms() -> int:
-        # Rounded up: a timer that is due by the loop's clock is due by this one.
-        return math.ceil(anyio.current_time() * 1000)

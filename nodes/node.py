@@ -1,8 +1,9 @@
 """One node process: its parts, put together, from start to stop.
 
-Nothing is decided here. The order is: coordinator, games, door, inbox, supervisor,
-keeper; what was opened last is closed first, so that a node that stops takes no new
-work, answers what it has, and gives its registration back.
+Nothing is decided here. The order is: games, coordinator, journal, inbox, matches,
+door, replicas, keeper; what was opened last is closed first. A node that stops resigns
+what it owns, so that its followers take over at once, answers what it has, and is gone
+when all that it acknowledged is on the disk.
 """
 
 from __future__ import annotations
@@ -20,29 +21,42 @@ import anyio
 
 from ..config import Config
 from ..runtime.budget import NO_GUARD, Guard, GuardStatistics
-from ..runtime.control_plane import ClusterRecord, NodeRecord
+from ..runtime.control_plane import ClusterRecord, Keys, NodeRecord
 from ..runtime.coordinator import Coordinator
 from ..runtime.errors import CoordinatorError
 from ..runtime.hello import Credential
+from ..runtime.hosting.replica_states import HostingStatistics
+from ..runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
+from ..runtime.journal import Journal
 from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
+from ..runtime.replication.node_statistics import NodeStatistics
 from ..runtime.shard_table import ShardTable
+from .breadcrumb import BreadcrumbGuard, open_breadcrumb
 from .cluster_dir import ClusterDir
 from .door import Door
 from .games import Games
 from .health import Health
+from .hosting import Hosting, HostingParts
 from .keeper import Keeper, KeeperStatistics
 from .match_records import give_records
 from .nng import NngEndpoint
 from .nng_door import DoorServer
 from .open_coordinator import coordinator_of
 from .outlet import NodeOutlet, OutletStatistics
+from .poison import PoisonWatch, report_death
+from .replica_digests import give_digests
+from .replicator import ReplicatorStatistics
 from .router import Router
-from .supervisor import Supervisor, SupervisorStatistics
+from .sqlite_journal import SqliteJournal
+from .supervisor import SupervisorStatistics
 from .switchboard import Switchboard, SwitchboardStatistics
 from .telemetry import get_logger
 from .watchdog import open_watchdog
 
 __all__ = ["STATISTICS", "Node", "run_node"]
+
+TICK_S = 0.1
+"""Between two looks for requests that have waited too long for an owner."""
 
 log = get_logger()
 
@@ -53,6 +67,10 @@ STATISTICS: Mapping[str, type] = {
     "outlet": OutletStatistics,
     "keeper": KeeperStatistics,
     "guard": GuardStatistics,
+    "replicator": ReplicatorStatistics,
+    "committer": ReplicatedCommitterStatistics,
+    "states": HostingStatistics,
+    "replicas": NodeStatistics,
 }
 """What each part of a node tells, by the part's name."""
 
@@ -63,6 +81,7 @@ async def run_node(config: Config) -> None:
     Raises:
         OperatorError: The cluster's folder or a game cannot be used.
         LinkRefused: The inbox or the door cannot be opened.
+        JournalError: The journal cannot be used.
         CoordinatorError: The coordinator cannot be used, or knows another cluster.
     """
     home = ClusterDir.load(config.node.dir)
@@ -81,6 +100,7 @@ async def run_node(config: Config) -> None:
         coordinator = await stack.enter_async_context(
             coordinator_of(config.cluster.coordinator, home)
         )
+        journal = await stack.enter_async_context(_journal_of(config, home))
         endpoint = await stack.enter_async_context(
             NngEndpoint(
                 identity,
@@ -91,7 +111,14 @@ async def run_node(config: Config) -> None:
             )
         )
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
-        node = Node(config, home, games, endpoint, coordinator, guard)
+        left = ""
+        if config.node.breadcrumb:
+            crumb = open_breadcrumb(
+                home.make_node_folder(config.node.id) / "breadcrumb"
+            )
+            left, written = stack.enter_context(crumb)
+            guard = BreadcrumbGuard(guard, written)
+        node = Node(config, home, games, endpoint, coordinator, journal, guard, left)
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
@@ -116,11 +143,15 @@ class Node:
         games: Games,
         endpoint: Endpoint,
         coordinator: Coordinator,
+        journal: Journal,
         guard: Guard = NO_GUARD,
+        seen_at_death: str = "",
     ) -> None:
+        """`seen_at_death`: the match whose code ran when the last process died."""
         self._home = home
         self._endpoint = endpoint
         self._stopping = anyio.Event()
+        self._owners_changed = anyio.Event()
         self.failure: CoordinatorError | None = None
         self._linked: set[str] = set()
         self._registered: set[str] = set()
@@ -128,52 +159,53 @@ class Node:
         self._router = Router(name, config.cluster.shards)
         self._outlet = NodeOutlet(endpoint)
         self._guard = guard
-        self.supervisor = Supervisor(
-            games,
-            self._outlet,
-            config.supervisor,
-            shards=config.cluster.shards,
-            guard=guard,
+        self._seen_at_death = seen_at_death
+        keys = Keys(config.cluster.id)
+        cluster = _cluster_record(config)
+        self._hosting = Hosting(
+            HostingParts(
+                endpoint=endpoint,
+                coordinator=coordinator,
+                journal=journal,
+                games=games,
+                outlet=self._outlet,
+                guard=guard,
+                supervisor=config.supervisor,
+                replication=config.replication,
+                hosting=config.hosting,
+            ),
+            cluster,
+            adopted=self._adopted,
+            released=self._released,
         )
+        self.supervisor = self._hosting.supervisor
+        self._replicator = self._hosting.replicator
         self._switchboard = Switchboard(
-            endpoint, self._outlet, self._router, self.supervisor
+            endpoint, self._outlet, self._router, self.supervisor, self._replicator
         )
         self._keeper = Keeper(
             coordinator,
-            ClusterRecord(
-                cluster=config.cluster.id,
-                shards=config.cluster.shards,
-                nodes=config.cluster.nodes or (name,),
-                copies=config.cluster.copies,
-                min_isr=config.cluster.min_isr,
-                durability=config.cluster.durability,
-            ),
-            NodeRecord(
-                node=name,
-                boot=endpoint.identity.incarnation,
-                inbox=endpoint.address.inbox,
-                door=config.node.door or home.door(name),
-                build=version("hotseat"),
-                games=games.names(),
-            ),
-            adopt=self._adopt,
-            release=self._release,
+            cluster,
+            _node_record(config, home, endpoint),
+            self._replicator,
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
+            poison=PoisonWatch(keys, self._set_apart),
+            first=lambda: self._report_death(coordinator, keys),
         )
         self.pages_url = ""
-        self.health = Health(
-            self._statistics,
-            lambda: self.ready,
-            {
-                "node": name,
-                "cluster": config.cluster.id,
-                "incarnation": endpoint.identity.incarnation,
-                "build": version("hotseat"),
-            },
-        )
+        facts = {
+            "node": name,
+            "cluster": config.cluster.id,
+            "incarnation": endpoint.identity.incarnation,
+            "build": version("hotseat"),
+        }
+        self.health = Health(self._statistics, lambda: self.ready, facts)
         self._door = Door(
             {
+                "digests": partial(
+                    give_digests, self._hosting.states, config.cluster.shards
+                ),
                 "identify": self._identify,
                 "metrics": self.health.door_operation,
                 "records": partial(give_records, self.supervisor),
@@ -184,7 +216,8 @@ class Node:
 
     @property
     def ready(self) -> bool:
-        """It owns all that is meant for it, and every registered node is reached."""
+        """It serves, or follows in sync, all that is meant for it, and every registered
+        node is reached."""
         reached = self._switchboard.reached(self._registered)
         return self._keeper.ready and reached and not self._stopping.is_set()
 
@@ -207,9 +240,12 @@ class Node:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop_on_signal)
             tasks.start_soon(self._receive)
+            tasks.start_soon(self._replicator.run)
             tasks.start_soon(self._keep)
             tasks.start_soon(self._announce_ready)
+            tasks.start_soon(self._reroute)
             await self._stopping.wait()
+            await self._replicator.leave()
             tasks.cancel_scope.cancel()
 
     async def _stop_on_signal(self) -> None:
@@ -229,17 +265,29 @@ class Node:
         while True:
             self._switchboard.take(await self._endpoint.receive())
 
+    async def _reroute(self) -> None:
+        """What waits for an owner goes on when there is one, or is told no."""
+        while True:
+            self._owners_changed = anyio.Event()
+            with anyio.move_on_after(TICK_S):
+                await self._owners_changed.wait()
+                with self._replicator.batch():
+                    self._switchboard.ownership_changed()
+            self._switchboard.tick()
+
     async def _announce_ready(self) -> None:
         await self._keeper.wait_ready()
         log.info("node_ready", shards=sorted(self._router.owned))
 
-    def _adopt(self, shard: int, epoch: int) -> None:
+    def _adopted(self, shard: int, epoch: int) -> None:
         self._router.owned[shard] = epoch
-        self.supervisor.adopt(shard, epoch)
+        self._owners_changed.set()
+        log.info("shard_served", shard=shard, epoch=epoch)
 
-    def _release(self, shard: int) -> None:
-        self._router.owned.pop(shard, None)
-        self.supervisor.release(shard)
+    def _released(self, shard: int) -> None:
+        epoch = self._router.owned.pop(shard, None)
+        if epoch is not None:
+            log.info("shard_released", shard=shard, epoch=epoch)
 
     def _table_changed(self, table: ShardTable) -> None:
         """Keep a link to every other node of the table, and to no other.
@@ -247,6 +295,7 @@ class Node:
         An owner stays in it while its registration has lapsed: that is only a hint.
         """
         self._router.table_changed(table)
+        self._owners_changed.set()
         me = self._endpoint.identity.process
         entries = {name: entry for name, entry in table.nodes.items() if name != me}
         for name in self._linked - entries.keys():
@@ -254,6 +303,21 @@ class Node:
         for name, entry in entries.items():
             self._endpoint.connect(PeerAddress(name, entry.inbox, entry.incarnation))
         self._linked = set(entries)
+
+    async def _report_death(self, coordinator: Coordinator, keys: Keys) -> None:
+        """
+        Raises:
+            CoordinatorUnavailable: Call again.
+        """
+        match, node = self._seen_at_death, self._endpoint.identity.process
+        if match:
+            now_ms = self._hosting.clock.now_ms()
+            await report_death(coordinator, keys, match, node, now_ms)
+            self._seen_at_death = ""
+
+    def _set_apart(self, match: str) -> None:
+        log.error("match_poison", match=match)
+        self.supervisor.set_apart(match, "quarantined")
 
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
         self._registered = nodes.keys() - {self._endpoint.identity.process}
@@ -277,6 +341,7 @@ class Node:
             "ready": self.ready,
             "shards": sorted(self._router.owned),
             "epochs": {str(s): e for s, e in sorted(self._router.owned.items())},
+            **self._copies(),
             "matches": matches.running,
             "ended": matches.resident,
             "games": [list(pair) for pair in self._endpoint.identity.games],
@@ -287,6 +352,8 @@ class Node:
 
     def _statistics(self) -> dict[str, Any]:
         """Of each part, by its name, as `STATISTICS` declares."""
+        runner = self._replicator.runner
+        replicas = {} if runner is None else {"replicas": runner.core.statistics()}
         return {
             "supervisor": self.supervisor.statistics(),
             "links": self._endpoint.statistics(),
@@ -294,8 +361,64 @@ class Node:
             "outlet": self._outlet.statistics(),
             "keeper": self._keeper.statistics(),
             "guard": self._guard.statistics(),
+            "replicator": self._replicator.statistics(),
+            "committer": self._hosting.committer.statistics(),
+            "states": self._hosting.states.statistics(),
+            **replicas,
         }
+
+    def _copies(self) -> dict[str, Any]:
+        """Who holds copies of what this node serves, and how far they are behind."""
+        runner = self._replicator.runner
+        if runner is None:
+            return {"following": 0, "isr": {}, "lag": {}}
+        isr: dict[str, list[str]] = {}
+        for shard in self._router.owned:
+            record = runner.core.record(shard)
+            if record is not None:
+                isr[str(shard)] = [node for node, _ in record.isr]
+        following = runner.core.statistics().following
+        return {"following": following, "isr": isr, "lag": {}}
 
     def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()
         return {}
+
+
+def _cluster_record(config: Config) -> ClusterRecord:
+    """The cluster as this node is told that it is."""
+    cluster = config.cluster
+    return ClusterRecord(
+        cluster=cluster.id,
+        shards=cluster.shards,
+        nodes=cluster.nodes or (config.node.id,),
+        copies=cluster.copies,
+        min_isr=cluster.min_isr,
+        durability=cluster.durability,
+    )
+
+
+def _node_record(config: Config, home: ClusterDir, endpoint: Endpoint) -> NodeRecord:
+    """Where this process is."""
+    return NodeRecord(
+        node=config.node.id,
+        boot=endpoint.identity.incarnation,
+        inbox=endpoint.address.inbox,
+        door=config.node.door or home.door(config.node.id),
+        build=version("hotseat"),
+        games=endpoint.identity.games,
+    )
+
+
+def _journal_of(config: Config, home: ClusterDir) -> SqliteJournal:
+    """The node's journal. Without durability, what an earlier process kept in it is
+    no longer worth anything, and goes.
+
+    Raises:
+        OperatorError: Its folder cannot be made.
+    """
+    path = home.make_node_folder(config.node.id) / "journal.db"
+    if config.cluster.durability == "memory":
+        for end in ("", "-wal", "-shm"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+    return SqliteJournal(path)

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -37,7 +37,7 @@ from ..runtime.journal import (
 )
 from ..runtime.link import Endpoint, LinkDownReason
 from ..runtime.replication.message import Message, Raw
-from ..runtime.replication.output import Alarm, CasRequest
+from ..runtime.replication.output import Alarm, CasRequest, Wiped
 from .journal_writer import JournalWriter, JournalWriterStatistics, Put
 from .refused_check import is_refused
 from .telemetry import get_logger
@@ -57,6 +57,8 @@ SWEEP_S = 1.0
 """Between two looks for matches to put away."""
 
 STATE_OPS = (SavedState, SavedHistory, Checkpointed, Buried, Forgotten)
+KEPT_OPS = (SavedState, SavedHistory, Buried, Forgotten, Wiped)
+"""What is written where no log is kept."""
 
 log = get_logger()
 
@@ -80,6 +82,8 @@ class States(Protocol):
 @dataclass(frozen=True, slots=True)
 class ReplicatorStatistics:
     """Since the start. `sends_dropped`: the link was down or full, or refused them."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset()
 
     sends: int
     sends_dropped: int
@@ -114,6 +118,7 @@ class Replicator:
         self._rows_changed: Callable[[Sequence[ShardEntry]], None] = lambda rows: None
         self._list_wanted: Callable[[], None] = lambda: None
         self._inboxes: dict[str, str] = {}  # of the nodes whose links are up
+        self._durable_log = True
         self._leaving = False
         self._due_ms = self._asleep_until_ms = math.inf
         self._timer = anyio.Event()
@@ -134,6 +139,7 @@ class Replicator:
         """The cluster's record is known: from now on inputs may come."""
         self._rows_changed = rows_changed
         self._list_wanted = list_wanted
+        self._durable_log = cluster.durability == "disk"
         self._runner = self._build(cluster, self)
 
     async def run(self) -> None:
@@ -264,8 +270,15 @@ class Replicator:
     # What the runner asks: ReplicaIo.
 
     def persist(self, ticket: int, ops: tuple[StoreOp, ...]) -> None:
-        """Write these behind what came before."""
-        self._writer.put(ticket, ops)
+        """Write these behind what came before.
+
+        Without durability no process reads its predecessor's log: only states are
+        written, for matches that are put away.
+        """
+        if not self._durable_log:
+            ops = tuple(op for op in ops if isinstance(op, KEPT_OPS))
+        if ops or ticket:
+            self._writer.put(ticket, ops)
 
     def send(self, node: str, message: Message) -> None:
         """Put it on the link, or drop and count it: replication asks again."""
@@ -361,6 +374,8 @@ class Replicator:
             await anyio.sleep(CHECKPOINT_S)
             clock_ms = self._clock.now_ms()
             while ops := self._states.checkpoint(clock_ms, CHECKPOINT_BYTES_MAX):
+                if not self._durable_log:
+                    ops = tuple(op for op in ops if isinstance(op, KEPT_OPS))
                 if not await self._writer.write(ops):
                     break  # they are given out again, after a pause
 

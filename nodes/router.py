@@ -14,7 +14,7 @@ from ..runtime.match_id import match_id, shard_of
 from ..runtime.shard_table import ShardTable
 from ..runtime.translate import refused
 
-__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict"]
+__all__ = ["Answer", "Forward", "Keep", "Router", "Verdict", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,16 @@ class Keep:
 class Forward:
     """Send it to the owner, once."""
 
+    shard: int
+    epoch: int
     owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nobody serves the shard now; somebody will soon, as far as can be known."""
+
+    shard: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class Answer:
     frame: Moved | Refused
 
 
-Verdict = Keep | Forward | Answer
+Verdict = Keep | Forward | Wait | Answer
 
 
 class Router:
@@ -81,8 +90,10 @@ class Router:
         if owner == self._node:
             # The record says so, but the claim of this boot has not landed yet.
             owner = ""
-        if owner and not forwarded:
-            return Forward(owner)
-        if table is None or not owner:
+        if table is None:
             return Answer(refused(frame.request, "no_owner"))
+        if not owner:
+            return Wait(shard)
+        if not forwarded:
+            return Forward(shard, table.epoch(shard), owner)
         return Answer(Moved(frame.request, shard, table.epoch(shard), owner))

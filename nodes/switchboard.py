@@ -1,17 +1,19 @@
 """A node's traffic: what arrived on links goes to matches, owners or clients.
 
 One drain of the inbox is taken as a whole: what belongs here is handed to the
-supervisor in one batch, the rest is forwarded, returned or answered. The switchboard
-holds no match and decides no ownership.
+supervisor in one batch, the rest is forwarded, returned or answered. What belongs to
+nobody now, as its owner has just gone, waits for the next owner. The switchboard holds
+no match and decides no ownership.
 """
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, get_args
+from typing import ClassVar, Protocol, TypeGuard, get_args
 
 import msgspec
 
@@ -22,6 +24,7 @@ from ..runtime.frame import (
     FetchTable,
     Forwarded,
     Frame,
+    Moved,
     Request,
     Returned,
 )
@@ -37,13 +40,18 @@ from ..runtime.link import (
 from ..runtime.replication import message as replication
 from ..runtime.route import Outlet, Route
 from ..runtime.translate import refused
-from .router import Answer, Forward, Router
+from .parked import Parked, ParkedStatistics
+from .router import Answer, Forward, Keep, Router, Verdict, Wait
 from .telemetry import get_logger
 
 __all__ = ["Matches", "Replicas", "Switchboard", "SwitchboardStatistics"]
 
 REQUESTS: tuple[type, ...] = get_args(Request)
 REPLICATION: tuple[type, ...] = get_args(replication.Message)
+
+IN_FLIGHT_MAX = 8192
+"""Forwarded requests that are remembered for one owner: if it goes, who asked is told.
+"""
 
 log = get_logger()
 
@@ -74,7 +82,8 @@ class Replicas(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SwitchboardStatistics:
-    """Frames since the start. `misplaced`: no frame for a node from that peer."""
+    """Frames since the start. `misplaced`: no frame for a node from that peer.
+    `abandoned`: forwarded to an owner that went before it answered."""
 
     GAUGES: ClassVar[frozenset[str]] = frozenset()
 
@@ -84,6 +93,8 @@ class SwitchboardStatistics:
     answered: int
     misplaced: int
     replicated: int
+    abandoned: int
+    parked: ParkedStatistics
 
 
 class Switchboard:
@@ -96,6 +107,7 @@ class Switchboard:
         router: Router,
         matches: Matches,
         replicas: Replicas | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._outlet = outlet
@@ -105,8 +117,16 @@ class Switchboard:
         self._peers: dict[str, Identity] = {}
         # For each client of ours: the owners that we forwarded its frames to.
         self._asked: defaultdict[str, set[str]] = defaultdict(set)
+        # For each owner: the requests that were forwarded to it, without an answer.
+        self._in_flight: defaultdict[str, dict[tuple[str, int], None]] = defaultdict(
+            dict
+        )
+        # For each client of ours: the epochs of the owners that it was told of.
+        self._told: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._parked = Parked()
+        self._clock = clock
         self._kept = self._forwarded = self._returned = 0
-        self._answered = self._misplaced = self._replicated = 0
+        self._answered = self._misplaced = self._replicated = self._abandoned = 0
 
     def take(self, events: Iterable[LinkEvent]) -> None:
         """Sort all that one drain of the inbox brought."""
@@ -125,6 +145,27 @@ class Switchboard:
                 self._down(event)
         self._flush(batch)
 
+    def ownership_changed(self, shards: Collection[int] | None = None) -> None:
+        """These shards (None: perhaps any) have another owner, or one is reached
+        again: what waits for that goes on."""
+        if not len(self._parked):
+            return
+        parked = self._parked
+        batch: Batch = []
+        for waiting in parked.take_all() if shards is None else parked.take(shards):
+            verdict = self._verdict(waiting.route, waiting.frame)
+            if self._must_wait(verdict):
+                parked.put_back(waiting)
+            else:
+                self._obey(verdict, waiting.route, waiting.frame, batch)
+        self._flush(batch)
+
+    def tick(self) -> None:
+        """Answer what has waited too long. To be called a few times a second."""
+        for late in self._parked.expired(self._clock()):
+            self._answered += 1
+            self._outlet.deliver(late.route, refused(late.frame.request, "no_owner"))
+
     def reached(self, processes: Iterable[str]) -> bool:
         """Whether each of these has proved itself on a link to us."""
         return all(process in self._peers for process in processes)
@@ -137,6 +178,8 @@ class Switchboard:
             self._answered,
             self._misplaced,
             self._replicated,
+            self._abandoned,
+            self._parked.statistics(),
         )
 
     def _flush(self, batch: Batch) -> None:
@@ -191,18 +234,38 @@ class Switchboard:
                 else table.snapshot(frame.request),
             )
             return
-        verdict = self._router.route(
+        verdict = self._verdict(route, frame)
+        if self._must_wait(verdict):
+            if not self._parked.put(verdict.shard, route, frame, self._clock()):
+                self._answered += 1
+                self._outlet.deliver(route, refused(frame.request, "no_owner"))
+        else:
+            self._obey(verdict, route, frame, batch)
+
+    def _verdict(self, route: Route, frame: Request) -> Verdict:
+        return self._router.route(
             frame, route.principal, forwarded=route.client is not None
         )
+
+    def _must_wait(self, verdict: Verdict) -> TypeGuard[Wait | Forward]:
+        """Whether there is nobody now who could take it."""
+        if isinstance(verdict, Forward):
+            return verdict.owner not in self._peers
+        return isinstance(verdict, Wait)
+
+    def _obey(
+        self, verdict: Verdict, route: Route, frame: Request, batch: Batch
+    ) -> None:
         if isinstance(verdict, Answer):
             self._answered += 1
             self._outlet.deliver(route, verdict.frame)
         elif isinstance(verdict, Forward):
-            self._forward(route, frame, verdict.owner)
-        else:
+            self._forward(route, frame, verdict)
+        elif isinstance(verdict, Keep):
             batch.append((route, frame))
 
-    def _forward(self, route: Route, frame: Request, owner: str) -> None:
+    def _forward(self, route: Route, frame: Request, verdict: Forward) -> None:
+        owner = verdict.owner
         raw = msgspec.Raw(encode_frame(frame))
         try:
             self._endpoint.send(owner, Forwarded(route.peer, route.principal, raw))
@@ -214,6 +277,17 @@ class Switchboard:
         else:
             self._forwarded += 1
             self._asked[route.peer].add(owner)
+            in_flight = self._in_flight[owner]
+            if len(in_flight) < IN_FLIGHT_MAX:
+                in_flight[route.peer, frame.request] = None
+            self._tell_owner(route.peer, verdict)
+
+    def _tell_owner(self, client: str, verdict: Forward) -> None:
+        """Once, so that it may ask the owner itself the next time."""
+        told = self._told[client]
+        if told.get(verdict.shard) != verdict.epoch:
+            told[verdict.shard] = verdict.epoch
+            self._tell(client, Moved(0, verdict.shard, verdict.epoch, verdict.owner))
 
     def _return(self, peer: Identity, frame: Returned) -> None:
         if frame.client not in self._peers:
@@ -228,17 +302,27 @@ class Switchboard:
             log.debug("answer_dropped", peer=frame.client, code=error.code)
         else:
             self._returned += 1
+            request = getattr(inner, "request", 0)
+            self._in_flight[peer.process].pop((frame.client, request), None)
 
     def _up(self, event: PeerUp) -> None:
         self._peers[event.peer.process] = event.peer
         if event.peer.kind == "node" and self._replicas is not None:
             self._replicas.link_up(event.peer.process, event.address.inbox)
+        if event.peer.kind == "node":
+            self.ownership_changed()
 
     def _down(self, event: PeerDown) -> None:
         peer = self._peers.pop(event.process, None)
         if peer is not None and peer.kind == "node" and self._replicas is not None:
             self._replicas.link_down(event.process, event.reason)
         self._matches.peer_gone(event.process)
+        self._parked.forget(event.process)
+        self._told.pop(event.process, None)
+        for client, request in self._in_flight.pop(event.process, ()):
+            self._abandoned += 1
+            if client in self._peers:
+                self._outlet.deliver(Route(client), refused(request, "retry"))
         for owner in self._asked.pop(event.process, ()):
             self._tell(owner, ClientGone(event.process))
 

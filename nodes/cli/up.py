@@ -45,68 +45,77 @@ def _check_coordinator(_type: object, address: str | None) -> None:
         etcd_endpoints(address)
 
 
+Nodes = Annotated[
+    int | None,
+    Parameter(
+        help="For a new cluster: how many nodes; 3 if not said.",
+        validator=Number(gte=1, lte=NODES_MAX),
+        show_default=False,
+    ),
+]
+Shards = Annotated[
+    int | None,
+    Parameter(
+        help="For a new cluster: how many sets of matches; 16 if not said.",
+        validator=Number(gte=1, lte=SHARDS_MAX),
+        show_default=False,
+    ),
+]
+Coordinator = Annotated[
+    str | None,
+    Parameter(
+        help="For a new cluster: etcd://HOST:PORT[,HOST:PORT...] of an etcd that "
+        "holds who owns what; a file in the folder if not said.",
+        validator=_check_coordinator,
+        show_default=False,
+    ),
+]
+Copies = Annotated[
+    int | None,
+    Parameter(
+        help="For a new cluster: nodes that hold each match; 2 if not said.",
+        validator=Number(gte=1, lte=COPIES_MAX),
+        show_default=False,
+    ),
+]
+MinInSync = Annotated[
+    int | None,
+    Parameter(
+        help="For a new cluster: copies in sync without which no action is taken; "
+        "1 if not said.",
+        validator=Number(gte=1, lte=COPIES_MAX),
+        show_default=False,
+    ),
+]
+Durability = Annotated[
+    Literal["disk", "memory"] | None,
+    Parameter(
+        help="For a new cluster: what an answer waits for at every copy in sync; "
+        "disk if not said.",
+        show_default=False,
+    ),
+]
+Game = Annotated[
+    list[str] | None,
+    Parameter(
+        help="Host this game (module:attribute) beside the installed ones. "
+        "May be repeated.",
+        negative=(),
+        show_default=False,
+    ),
+]
+
+
 def up(
     *,
-    nodes: Annotated[
-        int | None,
-        Parameter(
-            help="For a new cluster: how many nodes; 3 if not said.",
-            validator=Number(gte=1, lte=NODES_MAX),
-            show_default=False,
-        ),
-    ] = None,
+    nodes: Nodes = None,
     dir: Dir = None,
-    shards: Annotated[
-        int | None,
-        Parameter(
-            help="For a new cluster: how many sets of matches; 16 if not said.",
-            validator=Number(gte=1, lte=SHARDS_MAX),
-            show_default=False,
-        ),
-    ] = None,
-    coordinator: Annotated[
-        str | None,
-        Parameter(
-            help="For a new cluster: etcd://HOST:PORT[,HOST:PORT...] of an etcd that "
-            "holds who owns what; a file in the folder if not said.",
-            validator=_check_coordinator,
-            show_default=False,
-        ),
-    ] = None,
-    copies: Annotated[
-        int | None,
-        Parameter(
-            help="For a new cluster: nodes that hold each match; 2 if not said.",
-            validator=Number(gte=1, lte=COPIES_MAX),
-            show_default=False,
-        ),
-    ] = None,
-    min_in_sync: Annotated[
-        int | None,
-        Parameter(
-            help="For a new cluster: copies in sync without which no action is taken; "
-            "1 if not said.",
-            validator=Number(gte=1, lte=COPIES_MAX),
-            show_default=False,
-        ),
-    ] = None,
-    durability: Annotated[
-        Literal["disk", "memory"] | None,
-        Parameter(
-            help="For a new cluster: what an answer waits for at every copy in sync; "
-            "disk if not said.",
-            show_default=False,
-        ),
-    ] = None,
-    game: Annotated[
-        list[str] | None,
-        Parameter(
-            help="Host this game (module:attribute) beside the installed ones. "
-            "May be repeated.",
-            negative=(),
-            show_default=False,
-        ),
-    ] = None,
+    shards: Shards = None,
+    coordinator: Coordinator = None,
+    copies: Copies = None,
+    min_in_sync: MinInSync = None,
+    durability: Durability = None,
+    game: Game = None,
     detach: Annotated[
         bool, Parameter(help="Return once all is ready; run on.", negative=())
     ] = False,

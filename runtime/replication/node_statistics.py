@@ -20,6 +20,8 @@ __all__ = ["NodeCounters", "NodeStatistics"]
 class NodeCounters:
     """What has happened since the start of the process."""
 
+    GAUGES: ClassVar[frozenset[str]] = frozenset()
+
     claims: int = 0
     """Records written that made this node an owner, in a new epoch."""
     handovers: int = 0

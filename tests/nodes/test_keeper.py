@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
+from weakref import WeakKeyDictionary
 
 import anyio
 import msgspec
@@ -16,6 +17,7 @@ import structlog.testing
 
 from hotseat.nodes.keeper import Keeper
 from hotseat.nodes.register import NODE_TTL_S, PATIENCE_S
+from hotseat.nodes.replicator import Replicator
 from hotseat.nodes.sqlite import SqliteCoordinator
 from hotseat.runtime.control_plane import (
     ClusterRecord,
@@ -30,31 +32,88 @@ from hotseat.runtime.errors import (
     ClusterMismatch,
     ControlRecordInvalid,
     CoordinatorError,
+    LinkUnavailable,
     NodeIdInUse,
 )
+from hotseat.runtime.frame import Frame
+from hotseat.runtime.journal import StoreOp
+from hotseat.runtime.link import Endpoint
+from hotseat.runtime.placement import initial_layout
+from hotseat.runtime.replica_runner import ReplicaRunner
+from hotseat.runtime.replication.node import NodeReplicas
+from hotseat.runtime.replication.options import ReplicationOptions
+from hotseat.runtime.replication.output import Alarm
 from hotseat.runtime.shard_table import ShardTable
 from hotseat.runtime.testing.memory_coordinator import CasFault, MemoryCoordinator
+from hotseat.runtime.testing.memory_journal import MemoryDisk, MemoryJournal
 from hotseat.runtime.testing.memory_store import MemoryStore
+from hotseat.runtime.testing.plain_host import PlainHost
 
-CLUSTER = ClusterRecord(cluster="test", shards=90, nodes=("n1", "n2", "n3"))
+CLUSTER = ClusterRecord(
+    cluster="test", shards=90, nodes=("n1", "n2", "n3"), durability="disk"
+)
 KEYS = Keys("test")
+
+
+class NoLinks:
+    """The endpoint of a node that reaches no other: there is one copy of each shard."""
+
+    def send(self, process: str, frame: Frame) -> None:
+        raise LinkUnavailable(f"there is no link to {process}")
+
+
+class NoStates:
+    """A host's states, where the host keeps all in memory."""
+
+    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
+        return ()
+
+    def written(self, ops: Sequence[StoreOp]) -> None: ...
+
+    def failed(self, ops: Sequence[StoreOp]) -> None: ...
+
+    def sweep(self, now_ms: int) -> None: ...
+
+    def take_alarms(self) -> tuple[Alarm, ...]:
+        return ()
+
+    def take_wanted(self) -> tuple[tuple[int, str], ...]:
+        return ()
+
+
+class LoopClock:
+    """The loop's clock, so that a test can let it jump."""
+
+    def now_ms(self) -> int:
+        return int(anyio.current_time() * 1000)
+
+    def monotonic_s(self) -> float:
+        return anyio.current_time()
 
 
 @dataclass
 class Node:
-    """A keeper and what it called back."""
+    """A keeper with the replicas that it informs, and what it called back."""
 
     coordinator: Coordinator
     name: str
     boot: str
+    disk: MemoryDisk
     cluster: ClusterRecord = CLUSTER
-    serves: dict[int, int] = field(default_factory=dict)
-    adopted: list[tuple[int, int]] = field(default_factory=list)
     nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
     tables: int = 0
     failure: CoordinatorError | None = None
 
     def __post_init__(self) -> None:
+        self.host = PlainHost()
+        self.replicas = Replicator(
+            self.coordinator,
+            cast("Endpoint", NoLinks()),
+            MemoryJournal(self.disk),
+            NoStates(),
+            self.build,
+            LoopClock(),
+        )
         record = NodeRecord(
             node=self.name, boot=self.boot, inbox=f"tcp://{self.name}/{self.boot}"
         )
@@ -62,20 +121,25 @@ class Node:
             self.coordinator,
             self.cluster,
             record,
-            adopt=self.adopt,
-            release=self.release,
+            self.replicas,
             table_changed=self.table_changed,
             nodes_changed=self.nodes_changed,
             jitter=lambda: 0.5,
         )
 
-    def adopt(self, shard: int, epoch: int) -> None:
-        assert shard not in self.serves
-        self.serves[shard] = epoch
-        self.adopted.append((shard, epoch))
+    @property
+    def serves(self) -> dict[int, int]:
+        """Epoch by shard."""
+        return self.host.epochs
 
-    def release(self, shard: int) -> None:
-        del self.serves[shard]
+    def build(self, cluster: ClusterRecord, io: Replicator) -> ReplicaRunner:
+        layout = initial_layout(cluster.shards, cluster.nodes, cluster.copies)
+        found = self.disk.recover()
+        options = ReplicationOptions()
+        core = NodeReplicas(KEYS, self.name, self.boot, cluster, options, found, layout)
+        runner = ReplicaRunner(core, io)
+        runner.host = self.host
+        return runner
 
     def table_changed(self, table: ShardTable) -> None:
         assert table is self.keeper.table
@@ -95,6 +159,7 @@ class Node:
                 self.failure = error
 
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.replicas.run)
             tasks.start_soon(run)
             yield self
             tasks.cancel_scope.cancel()
@@ -107,8 +172,17 @@ async def until(condition: Callable[[], object], patience_s: float = 30.0) -> No
             await anyio.sleep(0.01)
 
 
-def memory_node(store: MemoryStore, name: str, boot: str = "b1") -> Node:
-    return Node(MemoryCoordinator(store), name, boot)
+disks: WeakKeyDictionary[MemoryStore, defaultdict[str, MemoryDisk]] = (
+    WeakKeyDictionary()
+)
+"""The nodes' disks, by cluster: they outlive processes."""
+
+
+def memory_node(
+    store: MemoryStore, name: str, boot: str = "b1", cluster: ClusterRecord = CLUSTER
+) -> Node:
+    disk = disks.setdefault(store, defaultdict(MemoryDisk))[name]
+    return Node(MemoryCoordinator(store), name, boot, disk, cluster)
 
 
 def faults_of(node: Node) -> MemoryCoordinator:
@@ -122,9 +196,9 @@ async def become_three(open_one: Callable[[], Coordinator]) -> None:
         open_one() as c1,
         open_one() as c2,
         open_one() as c3,
-        Node(c1, "n1", "a").running() as n1,
-        Node(c2, "n2", "b").running() as n2,
-        Node(c3, "n3", "c").running() as n3,
+        Node(c1, "n1", "a", MemoryDisk()).running() as n1,
+        Node(c2, "n2", "b", MemoryDisk()).running() as n2,
+        Node(c3, "n3", "c", MemoryDisk()).running() as n3,
     ):
         nodes = (n1, n2, n3)
         with anyio.fail_after(20):
@@ -165,6 +239,7 @@ async def test_run_reports_that_it_has_started(autojump_clock: object) -> None:
     """`run` says so once the node is registered and the table has been read."""
     node = memory_node(MemoryStore(), "n1")
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(node.replicas.run)
         await tasks.start(lambda task_status: node.keeper.run(task_status=task_status))
         assert node.keeper.statistics().registered
         assert node.keeper.statistics().listings == 1
@@ -195,7 +270,7 @@ async def test_a_second_live_process_is_refused(autojump_clock: object) -> None:
         assert second.failure.code == "node_id_in_use"
         assert "tcp://n1/b1" in str(second.failure)
         assert NODE_TTL_S < waited_s < PATIENCE_S + 2
-        assert second.adopted == []
+        assert second.serves == {}
         assert first.failure is None
         assert set(first.serves.values()) == {1}
 
@@ -248,7 +323,6 @@ async def test_a_lost_lease_is_taken_again(autojump_clock: object) -> None:
         assert gone in other.keeper.table.nodes  # still where its shards are
         await until(lambda: len(other.nodes) == 2)
         assert set(node.serves.values()) == {1}
-        assert len(node.adopted) == len(node.serves)
 
 
 async def test_serving_goes_on_while_the_coordinator_is_away(
@@ -273,8 +347,6 @@ async def test_serving_goes_on_while_the_coordinator_is_away(
     events = [line["event"] for line in lines]
     assert events.count("coordinator_unavailable") == 1
     assert events.count("coordinator_back") == 1
-    assert "shards_claimed" in events
-    assert "shards_released" in events
 
 
 def give_away(store: MemoryStore, shard: int, to: str) -> None:
@@ -326,14 +398,14 @@ async def test_starts_through_unknown_outcomes(
         faults_of(node).land_late()
         await anyio.sleep(5)
         assert set(node.serves.values()) == {1}
-        assert node.keeper.statistics().ownership is not None
+        assert node.keeper.statistics().outstanding == 0
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"shards": 16}, "shards is 90 there and 16 here"),
-        ({"durability": "disk"}, "durability"),
+        ({"durability": "memory"}, "durability"),
         ({"shards": 16, "copies": 2}, "shards.*copies"),
     ],
     ids=str,
@@ -346,7 +418,7 @@ async def test_another_configuration_is_refused(
     async with memory_node(store, "n1").running() as first:
         await first.keeper.wait_ready()
     other = msgspec.structs.replace(CLUSTER, **changes)
-    node = Node(MemoryCoordinator(store), "n2", "b", cluster=other)
+    node = memory_node(store, "n2", "b", other)
     with pytest.raises(ClusterMismatch, match=message) as caught:
         await node.keeper.run()
     assert caught.value.code == "cluster_mismatch"
@@ -358,7 +430,7 @@ async def test_another_set_of_nodes_is_no_mismatch(autojump_clock: object) -> No
     async with memory_node(store, "n1").running() as first:
         await first.keeper.wait_ready()
         wider = msgspec.structs.replace(CLUSTER, nodes=("n1", "n9"))
-        joiner = Node(MemoryCoordinator(store), "n9", "b", cluster=wider)
+        joiner = memory_node(store, "n9", "b", wider)
         async with joiner.running():
             await joiner.keeper.wait_ready()
             assert joiner.serves == {}
@@ -380,55 +452,6 @@ async def test_a_start_waits_for_the_coordinator(autojump_clock: object) -> None
     async with node.running():
         await anyio.sleep(30)
         assert not node.keeper.ready
-        assert node.keeper.statistics().ownership is None
+        assert node.keeper.statistics().outstanding is None
         faults_of(node).down = False
         await until(lambda: node.keeper.ready)
-
-
-HOST = """
-import anyio, sys
-from pathlib import Path
-from hotseat.nodes.keeper import Keeper
-from hotseat.nodes.sqlite import SqliteCoordinator
-from hotseat.runtime.control_plane import ClusterRecord, NodeRecord
-
-async def main(path):
-    cluster = ClusterRecord(cluster="test", shards=90, nodes=("n1", "n2", "n3"))
-    node = NodeRecord(node="n1", boot="doomed", inbox="tcp://n1")
-    async with SqliteCoordinator(path) as store, anyio.create_task_group() as tasks:
-        keeper = Keeper(
-            store, cluster, node, adopt=lambda *_: None, release=lambda _: None
-        )
-        tasks.start_soon(keeper.run)
-        await keeper.wait_ready()
-        print("ready", flush=True)
-
-anyio.run(main, Path(sys.argv[1]))
-"""
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("backend", ["trio", "asyncio"])
-def test_a_killed_node_comes_back(backend: str, tmp_path: Path) -> None:
-    """After kill -9 a node takes its id and its shards again, one epoch higher."""
-    path = tmp_path / "coordinator.db"
-
-    async def main() -> None:
-        async with SqliteCoordinator(path) as store:
-            node = Node(store, "n1", "next")
-            async with node.running():
-                with anyio.fail_after(NODE_TTL_S + 10):
-                    await node.keeper.wait_ready()
-                assert len(node.serves) == 30
-                assert set(node.serves.values()) == {2}
-
-    command = [sys.executable, "-c", HOST, str(path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as doomed:
-        assert doomed.stdout is not None
-        try:
-            assert "ready\n" in iter(doomed.stdout.readline, "")  # after its log
-        finally:
-            doomed.kill()
-    anyio.run(main, backend=backend)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hotseat.nodes.router import Answer, Forward, Keep, Router
+from hotseat.nodes.router import Answer, Forward, Keep, Router, Wait
 from hotseat.runtime.frame import (
     CreateMatch,
     FetchTable,
@@ -44,27 +44,27 @@ def test_what_this_node_owns_is_kept() -> None:
 def test_a_message_for_another_node_is_forwarded_once() -> None:
     """First to the owner; at a second wrong node it is answered `moved`."""
     at = router(owner="n2")
-    assert at.route(ABOUT_MATCH, "local", forwarded=False) == Forward("n2")
+    assert at.route(ABOUT_MATCH, "local", forwarded=False) == Forward(SHARD, 3, "n2")
     assert at.route(ABOUT_MATCH, "local", forwarded=True) == Answer(
         Moved(7, SHARD, 3, "n2")
     )
 
 
 @pytest.mark.parametrize("forwarded", [True, False])
-def test_a_shard_without_owner_is_answered_at_once(forwarded: bool) -> None:
-    """Nobody waits for an owner that is not known."""
-    for at in (router(), Router("n1", SHARDS)):
-        verdict = at.route(ABOUT_MATCH, "local", forwarded=forwarded)
-        assert isinstance(verdict, Answer)
-        assert isinstance(verdict.frame, Refused)
-        assert verdict.frame.code == "no_owner"
+def test_a_shard_without_owner_waits_for_one(forwarded: bool) -> None:
+    """But a node that knows no table yet cannot say that there will be one."""
+    verdict = router().route(ABOUT_MATCH, "local", forwarded=forwarded)
+    assert verdict == Wait(SHARD)
+    starting = Router("n1", SHARDS).route(ABOUT_MATCH, "local", forwarded=forwarded)
+    assert isinstance(starting, Answer)
+    assert isinstance(starting.frame, Refused)
+    assert starting.frame.code == "no_owner"
 
 
 def test_a_node_does_not_serve_on_the_word_of_an_old_record() -> None:
     """After a restart the record still names this node; its claim must land first."""
     verdict = router(owner="n1").route(ABOUT_MATCH, "local", forwarded=False)
-    assert isinstance(verdict, Answer)
-    assert isinstance(verdict.frame, Refused)
+    assert verdict == Wait(SHARD)
 
 
 def test_a_creation_goes_where_its_match_will_live() -> None:

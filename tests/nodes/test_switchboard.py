@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from hotseat.nodes.outlet import NodeOutlet
+from hotseat.nodes.parked import PARKED_MAX, PARKED_S
 from hotseat.nodes.router import Router
 from hotseat.nodes.switchboard import Switchboard
 from hotseat.runtime.codec import FRAME_LIMIT_BYTES, decode_frame, encode_frame
@@ -111,12 +112,19 @@ class Stage:
         table = ShardTable(SHARDS)
         table.apply([ShardEntry(SHARD, owner, 3)], revision=5)
         self.router.table_changed(table)
+        self.table = table
+        self.now_s = 0.0
         if owner == "n1":
             self.router.owned[SHARD] = 3
         wire = cast("Endpoint", self.wire)
         self.replicas = Replicas()
         self.board = Switchboard(
-            wire, NodeOutlet(wire), self.router, self.matches, self.replicas
+            wire,
+            NodeOutlet(wire),
+            self.router,
+            self.matches,
+            self.replicas,
+            clock=lambda: self.now_s,
         )
         for name, kind in (("c1", "client"), ("n2", "node"), ("n3", "node")):
             identity = Identity("x", name, kind, "boot")
@@ -143,12 +151,14 @@ def test_one_drain_reaches_the_supervisor_as_one_batch() -> None:
 def test_b12_a_message_for_another_node_is_forwarded_once() -> None:
     """B12: a message at a wrong node goes to the owner, in its client's name."""
     stage = Stage(owner="n2")
-    stage.arrive("c1", SYNC)
-    ((process, frame),) = stage.sent()
+    stage.arrive("c1", SYNC, SYNC)
+    (process, frame), hint, again = stage.sent()
     assert process == "n2"
     assert isinstance(frame, Forwarded)
     assert (frame.client, frame.principal) == ("c1", "local")
     assert decode_frame(frame.frame) == SYNC
+    assert again == ("n2", frame)
+    assert hint == ("c1", Moved(0, SHARD, 3, "n2"))  # told once
     assert stage.matches.batches == []
 
 
@@ -235,7 +245,7 @@ def test_garbage_inside_a_forwarded_frame_costs_only_that_frame() -> None:
 def test_an_owner_that_cannot_be_reached_is_said_at_once(
     error: Exception, code: str
 ) -> None:
-    """The client may try again; nothing waits in this node."""
+    """The client may try again; nothing is kept here for a link that is full."""
     stage = Stage(owner="n2")
     stage.wire.broken["n2"] = error
     stage.arrive("c1", SYNC)
@@ -320,3 +330,82 @@ def test_a_client_cannot_speak_for_a_replica() -> None:
     stage.arrive("c1", Fenced(SHARD, 4))
     assert stage.replicas.batches == [[]]
     assert stage.board.statistics().misplaced == 1
+
+
+def own(stage: Stage, owner: str, epoch: int = 4) -> None:
+    """The table changes: another node owns the shard."""
+    if owner == "n1":
+        stage.router.owned[SHARD] = epoch
+    stage.table.apply([ShardEntry(SHARD, owner, epoch)])
+    stage.board.ownership_changed({SHARD})
+
+
+def test_who_asks_while_an_owner_is_gone_waits_for_the_next_one() -> None:
+    """The follower that takes over answers; or it is told where that one is."""
+    for owner in ("n1", "n3"):
+        stage = Stage(owner="n2")
+        stage.board.take([PeerDown("n2", LinkDownReason.LOST)])
+        stage.sent()
+        stage.arrive("c1", SYNC)
+        assert stage.sent() == []
+        assert stage.board.statistics().parked.waiting == 1
+        own(stage, owner)
+        if owner == "n1":
+            assert stage.matches.batches == [[(Route("c1", None, "local"), SYNC)]]
+        else:
+            assert [process for process, _ in stage.sent()] == ["n3", "c1"]
+        assert stage.board.statistics().parked.waiting == 0
+
+
+def test_an_owner_that_is_reached_again_gets_what_waited() -> None:
+    """A link that broke alone changes no owner."""
+    stage = Stage(owner="n2")
+    stage.board.take([PeerDown("n2", LinkDownReason.LOST)])
+    stage.arrive("c1", SYNC)
+    stage.sent()
+    identity = Identity("x", "n2", "node", "boot")
+    stage.board.take([PeerUp(identity, PeerAddress("n2", "memory://", "boot"))])
+    assert [process for process, _ in stage.sent()] == ["n2", "c1"]
+
+
+def test_nobody_waits_for_an_owner_for_ever() -> None:
+    """After a while the client is told, and asks again with the same key."""
+    stage = Stage(owner="n2")
+    stage.board.take([PeerDown("n2", LinkDownReason.LOST)])
+    stage.arrive("c1", SYNC)
+    stage.sent()
+    stage.now_s = PARKED_S - 0.01
+    stage.board.tick()
+    assert stage.sent() == []
+    stage.now_s = PARKED_S
+    stage.board.tick()
+    ((_, frame),) = stage.sent()
+    assert isinstance(frame, Refused)
+    assert (frame.request, frame.code) == (7, "no_owner")
+
+
+def test_waiting_is_bounded_and_leaves_with_its_client() -> None:
+    """A crowd at a dead node's shards fills no memory."""
+    stage = Stage(owner="n2")
+    stage.board.take([PeerDown("n2", LinkDownReason.LOST)])
+    stage.sent()
+    stage.arrive("c1", *[SYNC] * (PARKED_MAX + 1))
+    ((_, frame),) = stage.sent()
+    assert isinstance(frame, Refused)
+    assert stage.board.statistics().parked.waiting == PARKED_MAX
+    stage.board.take([PeerDown("c1", LinkDownReason.LOST)])
+    assert stage.board.statistics().parked.waiting == 0
+
+
+def test_what_an_owner_took_to_its_grave_is_to_be_asked_again() -> None:
+    """A forwarded request without an answer is answered `retry` at once; one that
+    was answered is not."""
+    stage = Stage(owner="n2")
+    stage.arrive("c1", SYNC, Sync(8, MATCH, 1))
+    answer = Accepted(8, MATCH, 1, 1)
+    stage.arrive("n2", Returned("c1", msgspec.Raw(encode_frame(answer))))
+    stage.sent()
+    stage.board.take([PeerDown("n2", LinkDownReason.LOST)])
+    (told,) = [frame for _, frame in stage.sent() if isinstance(frame, Refused)]
+    assert (told.request, told.code) == (7, "retry")
+    assert stage.board.statistics().abandoned == 1

@@ -1,0 +1,154 @@
+"""A node's matches and their copies, joined: states, actors, replicas, journal.
+
+Nothing is decided here. What is committed lies in the states; the supervisor's actors
+play what this node serves; the committer takes what they cause to the replication core;
+the replicator carries out what the core asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+
+from ..engine.machine import Machine
+from ..runtime.budget import Guard
+from ..runtime.clock import Clock, SystemClock
+from ..runtime.control_plane import ClusterRecord, Keys
+from ..runtime.coordinator import Coordinator
+from ..runtime.games import GameRegistry, UnknownGame
+from ..runtime.hosting.options import HostingOptions
+from ..runtime.hosting.replica_host import ReplicaHost
+from ..runtime.hosting.replica_states import ReplicaStates
+from ..runtime.hosting.replicated_committer import ReplicatedCommitter
+from ..runtime.journal import Journal
+from ..runtime.link import Endpoint
+from ..runtime.options import SupervisorOptions
+from ..runtime.placement import initial_layout
+from ..runtime.replica_runner import ReplicaRunner
+from ..runtime.replication.node import NodeReplicas
+from ..runtime.replication.options import ReplicationOptions
+from ..runtime.replication.recovered import Recovered
+from ..runtime.route import Outlet
+from .replicator import Replicator
+from .supervisor import Supervisor
+
+__all__ = ["Hosting", "HostingParts"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostingParts:
+    """What a node's hosting stands on."""
+
+    endpoint: Endpoint
+    coordinator: Coordinator
+    journal: Journal
+    games: GameRegistry
+    outlet: Outlet
+    guard: Guard
+    supervisor: SupervisorOptions
+    replication: ReplicationOptions
+    hosting: HostingOptions
+    clock: Clock = field(default_factory=SystemClock)
+
+
+class Hosting:
+    """`supervisor` is to be entered, `replicator.run` to be run, by the caller.
+
+    `adopted(shard, epoch)` and `released(shard)` tell what is served; the supervisor
+    knows already, or will next.
+    """
+
+    def __init__(
+        self,
+        parts: HostingParts,
+        cluster: ClusterRecord,
+        *,
+        adopted: Callable[[int, int], None],
+        released: Callable[[int], None],
+    ) -> None:
+        """`cluster` is the record as it should be; `begin` brings the one that is."""
+        self._parts = parts
+        self.clock = parts.clock
+        self._adopted = adopted
+        self._released = released
+        durable = cluster.durability == "disk"
+        self._recovered = parts.journal.recovered if durable else Recovered()
+        self.states = ReplicaStates(self._find_machine, parts.journal, parts.hosting)
+        unreadable = self.states.recover(self._recovered)
+        if unreadable:
+            self._recovered = _without(self._recovered, unreadable)
+        self.replicator = Replicator(
+            parts.coordinator,
+            parts.endpoint,
+            parts.journal,
+            self.states,
+            self._build,
+            parts.clock,
+        )
+        self.committer = ReplicatedCommitter(
+            self.replicator,
+            self.states,
+            self.replicator.now_ms,
+            shards=cluster.shards,
+        )
+        self.supervisor = Supervisor(
+            parts.games,
+            parts.outlet,
+            parts.supervisor,
+            parts.clock,
+            shards=cluster.shards,
+            committer=self.committer,
+            guard=parts.guard,
+            source=self.states,
+        )
+
+    # The host's `Matches`: the supervisor, and whoever routes.
+
+    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
+        """Serve the shard."""
+        self._adopted(shard, epoch)
+        self.supervisor.adopt(shard, epoch, outage_ms)
+
+    def release(self, shard: int) -> None:
+        """Serve the shard no longer."""
+        self._released(shard)
+        self.supervisor.release(shard)
+
+    def work(self) -> None:
+        """Let those actors work that were woken."""
+        self.supervisor.work()
+
+    def _build(self, cluster: ClusterRecord, io: Replicator) -> ReplicaRunner:
+        parts, identity = self._parts, self._parts.endpoint.identity
+        core = NodeReplicas(
+            Keys(cluster.cluster),
+            identity.process,
+            identity.incarnation,
+            cluster,
+            parts.replication,
+            self._recovered,
+            initial_layout(cluster.shards, cluster.nodes, cluster.copies),
+        )
+        runner = ReplicaRunner(core, io, parts.clock.now_ms)
+        runner.host = ReplicaHost(
+            self.states,
+            self.committer,
+            self,
+            parts.clock,
+            ask_state=runner.ask_state,
+            alarm=io.alarm,
+            now_ms=io.now_ms,
+        )
+        return runner
+
+    def _find_machine(self, name: str, version: str) -> Machine | None:
+        try:
+            return self._parts.games.get(name, version)
+        except UnknownGame:
+            return None
+
+
+def _without(recovered: Recovered, unreadable: Collection[int]) -> Recovered:
+    """Data that lost something are a new replica's: they were promised as whole."""
+    kept = {n: s for n, s in recovered.shards.items() if n not in unreadable}
+    return replace(recovered, ident="", nonce="", shards=kept)
