@@ -60,6 +60,7 @@ class ReplicaProcess:
         self.cas_sent = 0
         self._cluster = cluster
         self._groups = 0
+        self._unsynced: dict[int, int] = {}  # group -> ticket
         recovered = self.disk.recover()
         self.host.recover(recovered, self.disk)
         self.core = NodeReplicas(
@@ -78,17 +79,24 @@ class ReplicaProcess:
         self._groups += 1
         group = self._groups
         self.disk.begin(group, ops)
+        self._unsynced[group] = ticket
+        self._later(lambda: self._sync(group))
 
-        def sync() -> None:
-            now_ms = self._cluster.now_ms
-            try:
-                self.disk.sync_upto(group)
-            except JournalFailed:
-                self.runner.persist_failed(ticket, now_ms)
-            else:
-                self.runner.persisted(ticket, now_ms)
+    def _sync(self, group: int) -> None:
+        ticket = self._unsynced.pop(group, 0)
+        try:
+            self.disk.sync_upto(group)
+        except JournalFailed:
+            if ticket:
+                self.runner.persist_failed(ticket, self._cluster.now_ms)
+        else:
+            if ticket:
+                self.runner.persisted(ticket, self._cluster.now_ms)
 
-        self._later(sync if ticket else lambda: self.disk.sync_upto(group))
+    def fail_unsynced(self) -> None:
+        """What was begun on a broken disk is lost."""
+        for group in list(self._unsynced):
+            self._sync(group)
 
     def send(self, node: str, message: Message) -> None:
         self._cluster.post(self, node, message)
@@ -219,6 +227,18 @@ class ReplicaCluster:
             self.settle()
             if at_ms >= target_ms:
                 return
+
+    def mend(self, node: str) -> None:
+        """The node's disk, whose `failing` was set, writes again."""
+        process = self.processes.get(node)
+        disk = self.disks[node]
+        if process is None:
+            disk.failing = ""
+            return
+        process.fail_unsynced()
+        disk.failing = ""
+        disk.reopen()
+        process.runner.disk_ok(self.now_ms)
 
     def until(self, true: Callable[[], bool], within_ms: int = 10_000) -> int:
         """Let time pass until something is true; how long it took."""

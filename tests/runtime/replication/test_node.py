@@ -297,9 +297,7 @@ def test_a_disk_that_fails_hands_its_shards_over() -> None:
     cluster.until(lambda: cluster.servers(shard) not in ([], ["n1"]))
     assert (shard, "unsaved", 1) not in cluster.processes["n1"].host.acknowledged
     cluster.advance(2000)
-    cluster.disks["n1"].failing = ""
-    cluster.disks["n1"].reopen()
-    cluster.processes["n1"].runner.disk_ok(cluster.now_ms)
+    cluster.mend("n1")
     cluster.until(cluster.settled)
     play(cluster)
     assert_copies_agree(cluster)
@@ -338,9 +336,7 @@ def test_in_memory_a_journal_that_fails_is_written_anew() -> None:
     disk.failing = "disk_full"
     play(cluster)
     assert cluster.settled()
-    disk.failing = ""
-    disk.reopen()
-    cluster.processes["n1"].runner.disk_ok(cluster.now_ms)
+    cluster.mend("n1")
     play(cluster)
     cluster.advance(OPTIONS.retransmit_ms)
     for shard, found in disk.recover().shards.items():
