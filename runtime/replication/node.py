@@ -474,7 +474,9 @@ class NodeReplicas:
     def _settle_one(self, shard: int) -> None:
         replica = self._shards[shard]
         replica.settle(self._now_ms)
-        self._timers.want(shard, replica.due_ms())
+        due_ms = replica.due_ms()
+        if due_ms is not None:  # it has just done what was due by now
+            self._timers.want(shard, max(due_ms, self._now_ms + 1))
         owning = replica.epoch if replica.role is Role.OWNER else None
         if owning != self._owning.get(shard):
             self._regroup = True
