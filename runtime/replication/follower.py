@@ -189,10 +189,9 @@ class Follower:
     def _may_acknowledge(self) -> bool:
         """A promise that a crash could forget is none; and while a claim is on its
         way, the epoch below it is not acknowledged."""
-        data = self._context.data
         return (
-            self.epoch == data.promised
-            and data.promised_durable >= self.epoch
+            not self._is_fenced(self.epoch)
+            and self._context.data.promised_durable >= self.epoch
             and not self.claiming
         )
 

@@ -29,6 +29,9 @@ class Me:
     answer what owners send. Nothing is taken from a frame before."""
     registered: frozenset[str] = frozenset()
     """Nodes that are registered now: a hint. Asked only whether it has a node."""
+    unfit: dict[int, frozenset[str]] = field(default_factory=dict)
+    """By shard: nodes without a game version that it uses. They learn, but do not join
+    the in-sync set; and who is in it already claims only after the others."""
     heard: dict[str, int] = field(default_factory=dict)
     """When something was last heard of a node (`now_ms`): any message of it counts."""
     clock_ms: int = 0

@@ -9,6 +9,7 @@ Rules:
    refuses connections. Never below `min_isr`: then the shard is degraded.
 3. A learner joins when it has all up to max(commit, read floor): with the commit alone,
    records below the floor, acknowledged by a former owner, could be missing there.
+   Nor does it join without every game version that the shard uses.
 4. Who is not wanted leaves once all who are wanted are in.
 5. Those who are lost and those who join may change places in one write, so that a set
    of `min_isr` can be mended without going below it.
@@ -192,6 +193,7 @@ class Membership:
             and peer.install is None
             and peer.heard
             and peer.match >= floor
+            and peer.node not in self._context.me.unfit.get(self._context.shard, ())
         )
 
     # Below.

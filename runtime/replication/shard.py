@@ -366,8 +366,14 @@ class ShardReplica:
 
     def _follow_record(self, now_ms: int) -> None:
         """A newer record was read."""
-        self.register.changed = False
         record = self.register.record
+        if record is not None and self._is_lost(record):
+            self.register.stop(
+                "shard_lost",
+                f"only {record.isr} held what was acknowledged; this node has lost it"
+                " (it is another replica now): an operator must decide",
+            )
+        self.register.changed = False
         if self.register.stopped is not None or record is None:
             self._demote()
             self._stand_aside()
@@ -396,6 +402,16 @@ class ShardReplica:
                 self._become(self._role_by_record())
             return
         self._become(self._role_by_record())
+
+    def _is_lost(self, record: ShardRecord) -> bool:
+        """All of the in-sync set were earlier replicas of this very node."""
+        me = self.context.me
+        return (
+            bool(me.ident)
+            and record.owner is not None
+            and all(node == me.node for node, _ in record.isr)
+            and self.context.mine not in record.isr
+        )
 
     def _has_won(self, record: ShardRecord) -> bool:
         """The own nonce is in the record, with the epoch that was claimed."""
@@ -491,9 +507,10 @@ class ShardReplica:
         self, node: str, message: Append | InstallPage | Probe, now_ms: int
     ) -> None:
         if self.ownership is not None:
-            if message.epoch <= self.ownership.epoch:
-                self.follower.fence(node, message.epoch)
+            if self.follower.fence(node, message.epoch):
                 return
+            if message.epoch == self.ownership.epoch:
+                return  # nobody else owns that; a frame that strayed
             self._demote()
         if isinstance(message, Append):
             valid = self.follower.append(node, message)

@@ -118,6 +118,8 @@ class Takeover:
         due = self.heard_at + (options.steal_gone_ms if gone else options.steal_ms)
         if self._prompted_at is not None:
             due = min(due, self._prompted_at)
+        if node in context.me.unfit.get(context.shard, ()):
+            due += options.steal_ms  # another one could play all of its matches
         return due + stagger
 
     def begin(self, now_ms: int) -> None:
