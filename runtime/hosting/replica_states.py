@@ -92,7 +92,11 @@ class ReplicaStates:
         find_machine: FindMachine,
         store: StoreReader,
         options: HostingOptions | None = None,
+        *,
+        keep_unreported: bool = False,
     ) -> None:
+        """`keep_unreported`: no retention rule drops a match whose result has not
+        reached its sinks."""
         self._options = options or HostingOptions()
         self._store = store
         self._find_machine = find_machine
@@ -101,7 +105,9 @@ class ReplicaStates:
         self._feeder = Feeder(
             self._roster, store, self._options.transfer_bytes, self._roster.alarm
         )
-        self._retention = Retention(store, self._options.ended_retention_s)
+        self._retention = Retention(
+            store, self._options.ended_retention_s, keep_unreported=keep_unreported
+        )
         self._shards: set[int] = set()  # whose manifests are walked
         self._burials: dict[str, Buried] = {}
         self._unburied: list[Buried] = []
@@ -218,6 +224,11 @@ class ReplicaStates:
                     yield line
         except JournalCorrupt as error:
             self._roster.alarm(shard, "manifest_corrupt", str(error))
+
+    def games(self, shard: int) -> frozenset[tuple[str, str]]:
+        """(name, version) of the games whose matches go on in the shard."""
+        lines = [match.line for match in self._roster.members(shard).values()]
+        return frozenset((line.game, line.version) for line in lines if line.game)
 
     def records(self, match: str, first: int, bytes_max: int) -> tuple[Record, ...]:
         """The match's records from `first` on, without a gap.

@@ -1,8 +1,9 @@
 """Drops the states and histories of matches that ended long ago, if a rule says so.
 
 The line of such a match stays in the store for ever: its creation key must not start
-it anew. Without a rule nothing is dropped. It walks the manifests page by page, so a
-turn costs the same however many matches are stored.
+it anew. Without a rule nothing is dropped; nor is, where results are told to sinks, a
+match whose result was not. It walks the manifests page by page, so a turn costs the
+same however many matches are stored.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ _PAGE_LINES = 256
 class Retention:
     """The walk through the manifests of a node's shards, round and round."""
 
-    def __init__(self, store: StoreReader, kept_s: int | None) -> None:
+    def __init__(
+        self, store: StoreReader, kept_s: int | None, *, keep_unreported: bool
+    ) -> None:
         self._store = store
         self._kept_s = kept_s
+        self._keep_unreported = keep_unreported
         self._shards: list[int] = []
         self._after = ""
 
@@ -59,11 +63,11 @@ class Retention:
             if self._is_due(line, now_ms, self._kept_s * 1_000):
                 yield Buried(msgspec.structs.replace(line, buried=True))
 
-    @staticmethod
-    def _is_due(line: MatchLine, now_ms: int, kept_ms: int) -> bool:
+    def _is_due(self, line: MatchLine, now_ms: int, kept_ms: int) -> bool:
         return (
             line.ended
             and not line.buried
             and not line.quarantined
+            and (line.reported or not self._keep_unreported)
             and now_ms - line.time_ms >= kept_ms
         )

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
+from hotseat.runtime.command import NoteDelivered
 from hotseat.runtime.errors import JournalCorrupt, JournalFailed
 from hotseat.runtime.hosting.hot_match import HotMatch
 from hotseat.runtime.hosting.options import HostingOptions
+from hotseat.runtime.hosting.replica_states import ReplicaStates
 from hotseat.runtime.journal import Buried, Checkpointed, SavedState
 from hotseat.runtime.match_state import MatchState
 from hotseat.runtime.replication.output import Appended, Commit
 from hotseat.runtime.testing.memory_journal import MemoryDisk
 
 from ..sample_games import race
-from .stage import EPOCH, SHARD, Log, Node, digests, same
+from .stage import EPOCH, SHARD, Log, Node, digests, find, same
 from .test_apply import counting, played
 
 DAY_S = 24 * 60 * 60
@@ -331,6 +333,39 @@ def test_a_retention_rule_drops_what_ended_long_ago_but_not_its_name() -> None:
     node.states.apply(SHARD, log.entries[0])
     assert node.line("a").buried
     assert same(node.state("b"), log.states["b"])
+
+
+def test_a_result_that_nobody_was_told_is_kept() -> None:
+    """A retention rule does not drop what still has to reach a sink."""
+    options = HostingOptions(ended_retention_s=60)
+    log = played(Log(race(goal=1)), "a", actions=1)
+    node = Node(race(goal=1), options=options)
+    node.states = ReplicaStates(
+        find(race(goal=1)), node.disk, options, keep_unreported=True
+    )
+    node.follow(log)
+    node.checkpoint()
+    node.pass_time(DAY_S)
+    node.checkpoint()
+    assert same(node.state("a"), log.states["a"])
+    log.decide("a", NoteDelivered(log.states["a"].index))
+    node.follow(log)
+    node.checkpoint()
+    node.pass_time(DAY_S)
+    node.checkpoint()
+    assert node.line("a").buried
+
+
+def test_the_games_of_a_shard_are_those_that_go_on() -> None:
+    """Loaded or not, and though the game is not here."""
+    log = played(Log(counting()), "a")
+    node = Node(race())
+    node.follow(log)
+    assert node.states.games(SHARD) == {("counting", "1")}
+    node.checkpoint()
+    node.restart(counting())
+    assert node.states.games(SHARD) == {("counting", "1")}
+    assert node.states.games(SHARD + 1) == frozenset()
 
 
 def test_without_a_rule_nothing_is_dropped() -> None:
