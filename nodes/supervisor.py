@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import partial
 from secrets import token_bytes
 from types import TracebackType
-from typing import ClassVar
 
 import anyio
 import structlog
@@ -49,7 +48,6 @@ from ..runtime.frame import (
 from ..runtime.games import GameRegistry
 from ..runtime.journal import MatchLine
 from ..runtime.lifecycle import ActorState, StopReason
-from ..runtime.match_change import Change
 from ..runtime.match_id import shard_of
 from ..runtime.match_source import LogReader, MatchSource, SourceLog
 from ..runtime.match_state import MatchState
@@ -57,13 +55,13 @@ from ..runtime.options import SupervisorOptions
 from ..runtime.route import Outlet, Route
 from ..runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
-from .ended_matches import EndedMatches, Tombstone
+from .crew import Crew
+from .ended_matches import Tombstone
 from .match_creation import Creation, read_creation, start_match
 from .match_timer import MatchTimer
 from .outages import Outages
-from .tiers import Tiers
+from .supervisor_statistics import SupervisorStatistics
 from .turns import Turns
-from .watchers import Watchers
 
 __all__ = ["CommittedLog", "Outlet", "Route", "Supervisor", "SupervisorStatistics"]
 
@@ -78,50 +76,10 @@ _NAMES_BYTES_MAX = 1024
 # The revision of a deadline that was armed from a match's line, which has none.
 _ANY_REVISION = -1
 
-# Actors that are looked at when one must give way to another.
-_LOOKED_AT_MAX = 64
-
 # What could not be proposed is tried again after so long, if nothing else happens.
 _AGAIN_MS = 100
 
 _WRITES = (Dispatch, TakeBack, TakeSeat)
-
-
-@dataclass(frozen=True, slots=True)
-class SupervisorStatistics:
-    """`GAUGES` are now; the others count since the start."""
-
-    GAUGES: ClassVar[frozenset[str]] = frozenset(
-        {
-            "shards",
-            "running",
-            "resident",
-            "quarantined",
-            "tombstones",
-            "deadlines",
-            "watchers",
-            "outages_owed",
-        }
-    )
-
-    shards: int
-    running: int
-    resident: int
-    quarantined: int
-    tombstones: int
-    deadlines: int
-    watchers: int
-    outages_owed: int
-    created: int
-    activated: int
-    put_away: int
-    ended: int
-    failed: int
-    dropped: int
-    messages: int
-    busy: int
-    deadlines_fired: int
-    outages_credited: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +125,8 @@ class Supervisor:
         self._source = source
         self._committer = committer or LocalCommitter()
         self._timer = MatchTimer(self._clock, self._fire, self._sweep)
-        self._turns = Turns(self._failed, self._after_work, self._committer.flush)
+        self._turns = Turns(self._failed, self._worked, self._committer.flush)
         self._closed = False
-        self._ticked_ms = self._clock.now_ms()  # near enough to know who is idle
         self._context = ActorContext(
             outlet=outlet,
             committer=self._committer,
@@ -182,22 +139,18 @@ class Supervisor:
             on_failure=self._failed,
             source=source,
         )
+        self._counts: defaultdict[str, int] = defaultdict(int)
+        self._crew = Crew(
+            self._context,
+            self._turns,
+            self._options,
+            self._clock.now_ms(),
+            self._counts,
+        )
         self._overruns: dict[str, OverrunTally] = {}  # by game, while matches are made
         self._epochs: dict[int, int] = {}
-        self._actors: dict[str, MatchActor] = {}
-        self._of_shard: defaultdict[int, set[str]] = defaultdict(set)
-        self._watchers = Watchers()
-        self._tiers = Tiers(
-            self._options.rest_after_s * 1_000, self._options.put_away_after_s * 1_000
-        )
         self._outages = Outages(games)
-        self._ended = EndedMatches(
-            self._options.ended_kept_max,
-            self._options.ended_kept_s * 1_000,
-            self._options.tombstones_max,
-        )
         self._tasks: TaskGroup | None = None
-        self._counts: defaultdict[str, int] = defaultdict(int)
 
     async def __aenter__(self) -> Supervisor:
         self._tasks = anyio.create_task_group()
@@ -222,7 +175,7 @@ class Supervisor:
     def close(self) -> None:
         """Stop all actors; what comes now is answered `stopping`."""
         self._closed = True
-        for actor in tuple(self._actors.values()):
+        for actor in self._crew:
             actor.stop(StopReason.STOPPING, "stopping")
 
     def tick(self, now_ms: int) -> None:
@@ -272,16 +225,14 @@ class Supervisor:
             if line.armed_ms is None or line.ended or line.quarantined:
                 continue
             self._outages.owe(line, outage_ms)
-            if line.match not in self._actors:
+            if self._crew.get(line.match) is None:
                 self._timer.arm(line.match, _ANY_REVISION, line.armed_ms)
         self._credit_some()
 
     def release(self, shard: int) -> None:
         """Serve the shard no longer: its actors are stopped."""
         self._epochs.pop(shard, None)
-        for match in tuple(self._of_shard.pop(shard, ())):
-            self._actors[match].stop(StopReason.RELEASED, "no_owner")
-            self._remove(match)
+        self._crew.release(shard)
         if self._source is not None:
             for line in self._source.lines(shard):
                 self._timer.disarm(line.match)
@@ -289,13 +240,11 @@ class Supervisor:
 
     def peer_gone(self, peer: str) -> None:
         """Send nothing more to that process, nor to clients behind it."""
-        for client, match in self._watchers.forget_peer(peer):
-            self._actors[match].subscribers.remove_route(peer, client)
+        self._crew.peer_gone(peer)
 
     def client_gone(self, peer: str, client: str) -> None:
         """Send nothing more to that client, which was reached through `peer`."""
-        for match in self._watchers.forget_client(peer, client):
-            self._actors[match].subscribers.remove_route(peer, client)
+        self._crew.client_gone(peer, client)
 
     def note_delivered(self, match: str, index: int) -> bool:
         """The result that record `index` brought reached its sinks: log it.
@@ -309,24 +258,22 @@ class Supervisor:
             actor.mailbox.put_own(NoteDelivered(index))
         except MailboxFull:
             return False
-        self._use(actor, rouse=False)
+        self._crew.use(actor, rouse=False)
         self._turns.wake(actor)
         return True
 
     def set_apart(self, match: str, code: str) -> None:
         """Quarantine a match, if it is here: with an actor, or only its state."""
-        actor = self._actors.get(match)
+        actor = self._crew.get(match)
         if actor is not None:
-            self._tiers.forget(match)
-            self._ended.forget(match)
-            actor.quarantine(StopReason.RUNAWAY, code)
+            self._crew.set_apart(actor, StopReason.RUNAWAY, code)
         if self._source is not None and self._source.line(match) is not None:
             self._source.quarantine(match, code)
         _log.error("match_quarantined", match=match, code=code)
 
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
-        return self._actors.get(match)
+        return self._crew.get(match)
 
     def absence(self, match: str) -> str:
         """Why no match of that id can be asked here, as a code."""
@@ -338,7 +285,7 @@ class Supervisor:
 
     def committed_log(self, match: str) -> CommittedLog | None:
         """The committed log of a match that is served here; it does not notice."""
-        actor = self._actors.get(match)
+        actor = self._crew.get(match)
         if actor is not None:
             committed = actor.ledger.committed
             if committed is None:
@@ -357,16 +304,16 @@ class Supervisor:
 
     def statistics(self) -> SupervisorStatistics:
         """What is here, and what has been."""
-        states = [actor.status for actor in self._actors.values()]
+        states = [actor.status for actor in self._crew]
         deadlines, counts = self._timer.statistics(), self._counts
         return SupervisorStatistics(
             shards=len(self._epochs),
             running=states.count(ActorState.RUNNING),
             resident=states.count(ActorState.RESIDENT),
             quarantined=states.count(ActorState.QUARANTINED),
-            tombstones=self._ended.tombstones,
+            tombstones=self._crew.tombstones,
             deadlines=deadlines.armed,
-            watchers=len(self._watchers),
+            watchers=self._crew.watchers,
             outages_owed=len(self._outages),
             created=counts["created"],
             activated=counts["activated"],
@@ -405,7 +352,7 @@ class Supervisor:
             self._answer_absent(route, request)
             return None
         if isinstance(request, Sync):
-            self._watchers.add(route.peer, route.client, request.match)
+            self._crew.watch(route.peer, route.client, request.match)
         return self._put(actor, route, request, size)
 
     def _find(self, match: str, epoch: int | None = None) -> MatchActor | None:
@@ -414,7 +361,7 @@ class Supervisor:
         Raises:
             MailboxFull: There are too many actors.
         """
-        actor = self._actors.get(match)
+        actor = self._crew.get(match)
         if actor is not None:
             return actor if epoch in (None, actor.epoch) else None
         shard = shard_of(match, self._shards)
@@ -423,26 +370,18 @@ class Supervisor:
         found = self._source.get(match)
         if not isinstance(found, MatchState) or epoch not in (None, found.epoch):
             return None
-        if not self._make_room():
+        if not self._crew.make_room():
             raise MailboxFull("there are as many actors as there may be")
-        actor = self._add(found, shard)
-        actor.rest()
-        self._tiers.rests(match, self._ticked_ms)
+        actor = self._crew.bring(found, shard)
         self._counts["activated"] += 1
         self._credit(actor)
-        return actor
-
-    def _add(self, begin: Change | MatchState, shard: int) -> MatchActor:
-        actor = MatchActor(begin, self._context)
-        self._actors[actor.match] = actor
-        self._of_shard[shard].add(actor.match)
         return actor
 
     def _known(self, match: str) -> MatchLine | Tombstone | None:
         """What is known of a match beside its actor."""
         if self._source is not None:
             return self._source.line(match)
-        return self._ended.tombstone(match)
+        return self._crew.tombstone(match)
 
     def _put(
         self, actor: MatchActor, route: Route, asked: Asked, size: int
@@ -463,17 +402,8 @@ class Supervisor:
             self._counts["busy"] += code == MailboxFull.code
             self._refuse(route, asked.request, code)
             return None
-        self._use(actor, rouse=isinstance(asked, _WRITES))
+        self._crew.use(actor, rouse=isinstance(asked, _WRITES))
         return actor
-
-    def _use(self, actor: MatchActor, *, rouse: bool) -> None:
-        """The match is used now; with `rouse`, it may go on."""
-        if rouse and actor.rouse():
-            self._turns.begin(actor)
-        if actor.status is not ActorState.RUNNING:
-            self._tiers.rests(actor.match, self._ticked_ms)
-        elif rouse:
-            self._tiers.runs(actor.match, self._ticked_ms)
 
     def _answer_absent(self, route: Route, request: MatchRequest) -> None:
         """Say why no match of that id and epoch is here."""
@@ -505,7 +435,7 @@ class Supervisor:
         if epoch is None:
             self._outlet.deliver(route, Moved(frame.request, shard, 0, ""))
             return None
-        actor = self._actors.get(creation.match)
+        actor = self._crew.get(creation.match)
         if actor is None:
             actor = self._start(route, frame, creation, shard, epoch)
         if actor is None:
@@ -535,7 +465,7 @@ class Supervisor:
         if problem:
             self._refuse(route, frame.request, problem)
             return None
-        if not self._make_room():
+        if not self._crew.make_room():
             self._refuse(route, frame.request, "node_full")
             return None
         overruns = self._overruns.get(frame.game)
@@ -556,11 +486,8 @@ class Supervisor:
                 self._note_overrun(frame.game)
             self._outlet.deliver(route, change)
             return None
-        actor = self._add(change, shard)
         self._counts["created"] += 1
-        self._tiers.runs(actor.match, self._ticked_ms)
-        self._turns.begin(actor)
-        return actor
+        return self._crew.start(change, shard)
 
     def _note_overrun(self, game: str) -> None:
         """A game's code took too long over a new match; after a few, none is tried."""
@@ -570,21 +497,6 @@ class Supervisor:
         )
         overruns.add(self._clock.monotonic_s())
 
-    def _make_room(self) -> bool:
-        """Whether one more actor fits, if need be in place of one that is not used."""
-        if len(self._actors) < self._options.matches_max:
-            return True
-        if self._source is not None:
-            for match in self._tiers.oldest(_LOOKED_AT_MAX):
-                if self._put_away(match):
-                    return True
-            return False
-        oldest = self._ended.oldest()
-        if oldest is None:
-            return False
-        self._drop(oldest)
-        return True
-
     def _failed(self, actor: MatchActor, error: BaseException) -> None:
         """Set the match apart: our own code failed, or its game runs away."""
         self._counts["failed"] += 1
@@ -593,29 +505,17 @@ class Supervisor:
         _log.error(
             "match_quarantined", match=actor.match, code=code, exc_info=not runaway
         )
-        self._ended.forget(actor.match)
-        self._tiers.forget(actor.match)
+        reason = StopReason.RUNAWAY if runaway else StopReason.FAILED
         try:
-            actor.quarantine(StopReason.RUNAWAY if runaway else StopReason.FAILED, code)
+            self._crew.set_apart(actor, reason, code)
             if self._source is not None:
                 self._source.quarantine(actor.match, code)
         except Exception:
             # Nobody can be told any more; the other matches must not notice.
             _log.exception("quarantine_failed", match=actor.match)
 
-    def _after_work(self, actor: MatchActor) -> None:
-        """The actor has worked, and does not run."""
-        if self._actors.get(actor.match) is not actor:
-            return
-        if actor.status is ActorState.STOPPED:
-            self._remove(actor.match)
-            return
-        if actor.status is not ActorState.RESIDENT:
-            return
-        if self._tiers.rests(actor.match, self._ticked_ms) and actor.over:
-            self._counts["ended"] += 1
-            if self._source is None:
-                self._ended.add(actor.match, self._ticked_ms)
+    def _worked(self, actor: MatchActor) -> None:
+        self._crew.worked(actor)
 
     def _fire(self, due: DueDeadline) -> bool:
         if self._source is not None and self._closed:
@@ -630,7 +530,7 @@ class Supervisor:
             actor.mailbox.put_own(FireDeadline(revision, due.at_ms))
         except MailboxFull:
             return False
-        self._use(actor, rouse=True)
+        self._crew.use(actor, rouse=True)
         self._turns.wake(actor)
         return True
 
@@ -653,49 +553,8 @@ class Supervisor:
             actor.mailbox.put_own(CreditOutage(owed_ms))
 
     def _sweep(self, now_ms: int) -> None:
-        self._ticked_ms = now_ms
-        for match in self._ended.expired(now_ms):
-            self._drop(match)
+        self._crew.sweep(now_ms)
         self._credit_some()
-        for match in self._tiers.idle(now_ms):
-            actor = self._actors[match]
-            if actor.ledger.settled and not len(actor.mailbox):
-                actor.rest()
-                self._tiers.rests(match, now_ms)
-            else:
-                self._tiers.runs(match, now_ms)
-        if self._source is not None:
-            for match in self._tiers.stale(now_ms):
-                if not self._put_away(match):
-                    self._tiers.rests(match, now_ms)
-
-    def _put_away(self, match: str) -> bool:
-        """Give up the actor of a match that is kept elsewhere too, if nothing waits."""
-        actor = self._actors[match]
-        if not actor.droppable or actor.status is ActorState.QUARANTINED:
-            return False
-        actor.put_away()
-        self._counts["put_away"] += 1
-        self._remove(match)
-        return True
-
-    def _drop(self, match: str) -> None:
-        """Put an ended match away for good; its tombstone stays."""
-        actor = self._actors[match]
-        actor.stop(StopReason.ENDED, "game_over")
-        self._counts["dropped"] += 1
-        _log.info("match_dropped", match=match, records=len(actor.ledger.records))
-        forgotten = self._ended.bury(actor.ledger.state)
-        if forgotten is not None:
-            _log.info("tombstone_forgotten", match=forgotten)
-        self._remove(match)
-
-    def _remove(self, match: str) -> None:
-        del self._actors[match]
-        self._ended.forget(match)
-        self._tiers.forget(match)
-        self._of_shard.get(shard_of(match, self._shards), set()).discard(match)
-        self._watchers.forget_match(match)
 
     def _refuse(self, route: Route, request: int, code: str) -> None:
         self._outlet.deliver(route, refused(request, code))
