@@ -21,6 +21,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ..runtime.coordinator_address import etcd_endpoints
 from ..runtime.hosting.options import HostingOptions
+from ..runtime.hosting.result_options import ResultOptions
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
 from ..runtime.replication.options import ReplicationOptions
@@ -232,4 +233,7 @@ class Config(BaseSettings):
     ] = ReplicationOptions()
     hosting: Annotated[HostingOptions, _none_of(HostingOptions.validate)] = (
         HostingOptions()
+    )
+    results: Annotated[ResultOptions, _none_of(ResultOptions.validate)] = (
+        ResultOptions()
     )

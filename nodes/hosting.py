@@ -20,6 +20,7 @@ from ..runtime.hosting.options import HostingOptions
 from ..runtime.hosting.replica_host import ReplicaHost
 from ..runtime.hosting.replica_states import ReplicaStates
 from ..runtime.hosting.replicated_committer import ReplicatedCommitter
+from ..runtime.hosting.result_options import ResultOptions
 from ..runtime.journal import Journal
 from ..runtime.link import Endpoint
 from ..runtime.options import SupervisorOptions
@@ -30,6 +31,7 @@ from ..runtime.replication.options import ReplicationOptions
 from ..runtime.replication.recovered import Recovered
 from ..runtime.route import Outlet
 from .replicator import Replicator
+from .result_reporter import ResultReporter, TakenAndTold, sinks_of
 from .supervisor import Supervisor
 
 __all__ = ["Hosting", "HostingParts"]
@@ -48,6 +50,7 @@ class HostingParts:
     supervisor: SupervisorOptions
     replication: ReplicationOptions
     hosting: HostingOptions
+    results: ResultOptions = field(default_factory=ResultOptions)
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -73,7 +76,12 @@ class Hosting:
         self._released = released
         durable = cluster.durability == "disk"
         self._recovered = parts.journal.recovered if durable else Recovered()
-        self.states = ReplicaStates(self._find_machine, parts.journal, parts.hosting)
+        self.states = ReplicaStates(
+            self._find_machine,
+            parts.journal,
+            parts.hosting,
+            keep_unreported=parts.results.wanted,
+        )
         unreadable = self.states.recover(self._recovered)
         if unreadable:
             self._recovered = _without(self._recovered, unreadable)
@@ -85,9 +93,16 @@ class Hosting:
             self._build,
             parts.clock,
         )
+        self.reporter = ResultReporter(
+            parts.results,
+            sinks_of(parts.results),
+            self.states,
+            self._note_delivered,
+            parts.clock,
+        )
         self.committer = ReplicatedCommitter(
             self.replicator,
-            self.states,
+            TakenAndTold(self.states, self.reporter),
             self.replicator.now_ms,
             shards=cluster.shards,
         )
@@ -108,15 +123,20 @@ class Hosting:
         """Serve the shard."""
         self._adopted(shard, epoch)
         self.supervisor.adopt(shard, epoch, outage_ms)
+        self.reporter.adopt(shard)
 
     def release(self, shard: int) -> None:
         """Serve the shard no longer."""
         self._released(shard)
+        self.reporter.release(shard)
         self.supervisor.release(shard)
 
     def work(self) -> None:
         """Let those actors work that were woken."""
         self.supervisor.work()
+
+    def _note_delivered(self, match: str, index: int) -> bool:
+        return self.supervisor.note_delivered(match, index)
 
     def _build(self, cluster: ClusterRecord, io: Replicator) -> ReplicaRunner:
         parts, identity = self._parts, self._parts.endpoint.identity

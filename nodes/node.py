@@ -25,6 +25,7 @@ from ..runtime.control_plane import ClusterRecord, Keys, NodeRecord
 from ..runtime.coordinator import Coordinator
 from ..runtime.errors import CoordinatorError
 from ..runtime.hello import Credential
+from ..runtime.hosting.outbox import OutboxStatistics
 from ..runtime.hosting.replica_states import HostingStatistics
 from ..runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
 from ..runtime.journal import Journal
@@ -71,6 +72,7 @@ STATISTICS: Mapping[str, type] = {
     "committer": ReplicatedCommitterStatistics,
     "states": HostingStatistics,
     "replicas": NodeStatistics,
+    "results": OutboxStatistics,
 }
 """What each part of a node tells, by the part's name."""
 
@@ -173,6 +175,7 @@ class Node:
                 supervisor=config.supervisor,
                 replication=config.replication,
                 hosting=config.hosting,
+                results=config.results,
             ),
             cluster,
             adopted=self._adopted,
@@ -241,6 +244,7 @@ class Node:
             tasks.start_soon(self._stop_on_signal)
             tasks.start_soon(self._receive)
             tasks.start_soon(self._replicator.run)
+            tasks.start_soon(self._hosting.reporter.run)
             tasks.start_soon(self._keep)
             tasks.start_soon(self._announce_ready)
             tasks.start_soon(self._reroute)
@@ -364,6 +368,7 @@ class Node:
             "replicator": self._replicator.statistics(),
             "committer": self._hosting.committer.statistics(),
             "states": self._hosting.states.statistics(),
+            "results": self._hosting.reporter.statistics(),
             **replicas,
         }
 

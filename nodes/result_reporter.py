@@ -58,6 +58,8 @@ class ResultReporter:
     ) -> None:
         """`note(match, index)` lets the match's log say that the result is delivered;
         whether it could be asked to (`Supervisor.note_delivered`)."""
+        self.telling = bool(sinks)
+        """Whether there is anybody to be told: without, nothing is looked for."""
         self._sinks = sinks
         self._matches = matches
         self._note = note
@@ -73,7 +75,8 @@ class ResultReporter:
 
     def adopt(self, shard: int) -> None:
         """The shard is served here: tell what it owes."""
-        self._outbox.adopt(shard)
+        if self.telling:
+            self._outbox.adopt(shard)
 
     def release(self, shard: int) -> None:
         """The shard is served here no longer."""
