@@ -62,6 +62,7 @@ class ShardReplica:
 
     __slots__ = (
         "_asked",
+        "_ident",
         "_now_ms",
         "_checked_promise",
         "_owned_epoch",
@@ -95,6 +96,7 @@ class ShardReplica:
         """Invariant: it is there exactly while the role is OWNER."""
         self.role = Role.IDLE
         self._asked = 0
+        self._ident = me.ident
         self._now_ms = 0
         self._owned_epoch = 0  # the last epoch that was owned here
         self._checked_promise = self.data.promised
@@ -199,9 +201,14 @@ class ShardReplica:
         goes into `Me.heard`.)"""
         if not self.context.me.serving_allowed:
             return
-        if not self.follower.fence(node, epoch):
-            self.takeover.heard(epoch, now_ms)
-            self.follower.clock_ms = max(self.follower.clock_ms, clock_ms)
+        if self.follower.fence(node, epoch):
+            return
+        self.takeover.heard(epoch, now_ms)
+        self.follower.clock_ms = max(self.follower.clock_ms, clock_ms)
+        if self.ownership is None and self.follower.epoch != epoch:
+            # Nothing came of it in this epoch: it may not know that this process
+            # started anew, and an idle owner would not find out.
+            self.follower.introduce(node, epoch)
 
     def refused(self, node: str, now_ms: int) -> None:
         """The link to `node` broke, and a connection to it was refused."""
@@ -305,11 +312,10 @@ class ShardReplica:
         none. Needed after every input above, `tick` and `persisted` too, before the
         effects are taken."""
         self._now_ms = now_ms
+        if self._ident != self.context.me.ident:
+            self._follow_identity(now_ms)
         if self.stopped is None:
             if self.ownership is None:
-                if self.role is Role.IDLE:
-                    # Its identity may have become known since the record was read.
-                    self._become(self._role_by_record())
                 self._seek_ownership(now_ms)
             if self.ownership is not None:
                 self.ownership.settle(now_ms)
@@ -325,9 +331,9 @@ class ShardReplica:
         if self.ownership is not None:
             return self.ownership.due_ms(now_ms)
         if self.takeover.goal is not None or self._must_create():
-            if self.register.in_flight is None and not self.register.outdated:
-                return max(self.register.retry_at, now_ms + 1)
-            return None
+            # Else it waits for the disk, or for the record.
+            retry_at = self.register.retry_at
+            return retry_at if retry_at > now_ms else None
         due = self.takeover.due_ms()
         if due is not None and due <= now_ms:
             return now_ms + self.context.options.heartbeat_ms
@@ -403,6 +409,14 @@ class ShardReplica:
             return
         self._become(self._role_by_record())
 
+    def _follow_identity(self, now_ms: int) -> None:
+        """This replica is another one now, or knows at last which one it is."""
+        self._ident = self.context.me.ident
+        self._demote()
+        self._stand_aside()
+        if self.register.record is not None:
+            self._follow_record(now_ms)
+
     def _is_lost(self, record: ShardRecord) -> bool:
         """All of the in-sync set were earlier replicas of this very node."""
         me = self.context.me
@@ -457,6 +471,20 @@ class ShardReplica:
         """A replica has promised a higher epoch: this one may be over."""
         self._demote()
         self.context.effects.list_again = True
+
+    def _introduce(self, node: str, epoch: int) -> None:
+        """The owner still counts on who this node was before: tell it, though it has
+        nothing to send."""
+        context = self.context
+        record = self.register.record
+        if self.role is not Role.LEARNER or record is None:
+            return
+        if (record.owner, record.epoch) != (node, epoch):
+            return
+        me = context.me
+        if any(member == me.node for member, _ in record.isr):
+            join = Join(context.shard, epoch, me.ident, me.boot, 0)
+            context.effects.send(node, join)
 
     def _stand_aside(self) -> None:
         """Take no part in ownership for now."""
