@@ -472,20 +472,6 @@ class ShardReplica:
         self._demote()
         self.context.effects.list_again = True
 
-    def _introduce(self, node: str, epoch: int) -> None:
-        """The owner still counts on who this node was before: tell it, though it has
-        nothing to send."""
-        context = self.context
-        record = self.register.record
-        if self.role is not Role.LEARNER or record is None:
-            return
-        if (record.owner, record.epoch) != (node, epoch):
-            return
-        me = context.me
-        if any(member == me.node for member, _ in record.isr):
-            join = Join(context.shard, epoch, me.ident, me.boot, 0)
-            context.effects.send(node, join)
-
     def _stand_aside(self) -> None:
         """Take no part in ownership for now."""
         self.takeover.end()
