@@ -1,4 +1,4 @@
-"""Replicated matches at their owner and its follower: what players are told, and when."""
+"""Replicated matches at owner and follower: what players are told, and when."""
 
 from __future__ import annotations
 
