@@ -16,7 +16,7 @@ It is synchronous and knows no clock: time comes with each input, in millisecond
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -187,6 +187,11 @@ class ReplicaRunner:
     ) -> None:
         """The nodes that are registered now, those that drain among them."""
         self.core.registered(nodes, now_ms, draining=draining)
+        self.settle(now_ms)
+
+    def unfit(self, unfit: Mapping[int, frozenset[str]], now_ms: int) -> None:
+        """By shard: the nodes that lack a game version which its matches need."""
+        self.core.unfit(unfit, now_ms)
         self.settle(now_ms)
 
     def received(self, node: str, message: Message, now_ms: int) -> None:

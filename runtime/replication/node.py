@@ -12,7 +12,7 @@ It knows no clock, no coordinator and no disk: `runtime/replica_runner.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..control_plane import ClusterRecord, Keys, ShardRecord
@@ -198,6 +198,17 @@ class NodeReplicas:
         for shard, record in self._readings.known():
             if record.owner == node:
                 self._touch(shard).refused(node, self._now_ms)
+
+    def unfit(self, unfit: Mapping[int, frozenset[str]], now_ms: int) -> None:
+        """By shard: the nodes that lack a game version which its matches need.
+
+        They do not join its in-sync set, and own it only if nobody else can.
+        """
+        self._note(now_ms)
+        known, self._me.unfit = self._me.unfit, dict(unfit)
+        for shard in sorted(known.keys() | unfit.keys()):
+            if known.get(shard) != unfit.get(shard) and shard < len(self._shards):
+                self._touch(shard)
 
     # What the disk says.
 
