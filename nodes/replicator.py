@@ -53,6 +53,10 @@ CHECKPOINT_S = 1.0
 CHECKPOINT_BYTES_MAX = 1024 * 1024
 """Packed states in one checkpoint: bounds how long a group of the journal takes."""
 
+LOOK_PAUSES_S = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""Before each attempt to connect to a node whose link was lost. After the last one its
+silence says as much."""
+
 SWEEP_S = 1.0
 """Between two looks for matches to put away."""
 
@@ -233,11 +237,17 @@ class Replicator:
             self._tasks.start_soon(self._look_at, node, inbox)
 
     async def _look_at(self, node: str, inbox: str) -> None:
-        if not await is_refused(inbox) or self._leaving or self._runner is None:
-            return
-        self._refusals += 1
-        log.warning("node_gone", peer=node)
-        self._runner.refused(node, self.now_ms())
+        """A process that dies takes a moment: its inbox may be open a little longer
+        than its links. So it is asked again, until a link of it is back."""
+        for pause_s in LOOK_PAUSES_S:
+            await anyio.sleep(pause_s)
+            if node in self._inboxes or self._leaving or self._runner is None:
+                return
+            if await is_refused(inbox):
+                self._refusals += 1
+                log.warning("node_gone", peer=node)
+                self._runner.refused(node, self.now_ms())
+                return
 
     # What the matches want; see `ReplicaRunner`.
 

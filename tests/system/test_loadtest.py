@@ -70,10 +70,11 @@ game = define_game(
 
 
 def hotseat(
-    *arguments: str, cwd: Path | None = None
+    *arguments: str, cwd: Path | None = None, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
+    """Run one command to its end; `more` is its environment."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
+    environment |= more
     return subprocess.run(
         [sys.executable, "-m", "hotseat.nodes.cli.main", *arguments],
         capture_output=True,
@@ -253,13 +254,15 @@ def matches_of(node: str, folder: Path) -> int:
     return int(row["matches"]) - int(row["ended"])
 
 
-def test_a_killed_node_loses_its_matches_and_says_so(tmp_path: Path) -> None:
-    """Those matches end as `match_lost`; the others are right; the run ends."""
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_killed_node_costs_no_match(loop: str, tmp_path: Path) -> None:
+    """Its matches are played on by its followers; players notice a pause at most."""
     folder = tmp_path / "cluster"
-    started = hotseat("up", "--nodes", "3", "--dir", str(folder), "--detach")
+    up = ("up", "--dir", str(folder), "--detach")
+    started = hotseat(*up, HOTSEAT_NODE_LOOP=loop)
     assert started.returncode == 0, started.stderr
     try:
-        arguments = ("--matches", "400", "--rate", "9999", "--game", "connect-four")
+        arguments = ("--matches", "150", "--rate", "9999", "--game", "connect-four")
         command = [sys.executable, "-m", "hotseat.nodes.cli.main", "loadtest"]
         running = subprocess.Popen(
             [*command, "--dir", str(folder), "--json", *arguments],
@@ -275,11 +278,6 @@ def test_a_killed_node_loses_its_matches_and_says_so(tmp_path: Path) -> None:
     finally:
         hotseat("down", "--dir", str(folder))
     report = json.loads(out)
-    assert report["matches_wrong"] == 0
-    assert report["matches_finished"] + report["matches_unfinished"] == 400
-    assert report["matches_verified"] > 50
-    lost = report["matches_unfinished"] + report["matches_unverified"]
-    assert report["matches_verified"] + lost == 400
-    assert running.returncode == (1 if lost else 0)
-    for trouble in report["troubles"]:
-        assert any("match_lost" in reason for reason in trouble["reasons"]), trouble
+    assert report["troubles"] == []
+    assert report["matches_verified"] == 150
+    assert running.returncode == 0
