@@ -57,8 +57,15 @@ class Feeder:
                 # Where does it stand? Its answer tells.
                 self._send(peer, data.last_seq, (), question, now_ms)
             return
-        if self._overdue(peer, now_ms):
+        overdue = self._overdue(peer, now_ms)
+        if overdue:
             peer.resume()
+        if peer.next <= data.log.base_seq:
+            # The log went on without this learner: it needs states now.
+            assert peer.learner, (peer.node, peer.next, data.log.base_seq)
+            self._begin_install(peer, now_ms)
+            return
+        if overdue:
             peer.resent = self.serial + 1
             if not self._send_window(peer, question, now_ms):
                 self._send(peer, peer.has, (), question, now_ms)
@@ -166,11 +173,6 @@ class Feeder:
             room = options.window_entries - (first - 1 - peer.has)
             if first > last or room <= 0:
                 return sent
-            if first <= data.log.base_seq:
-                # The log went on without this learner: it needs states now.
-                assert peer.learner, (peer.node, first, data.log.base_seq)
-                self._begin_install(peer, now_ms)
-                return True
             entries = self._entries(first, min(room, options.append_entries_max))
             self._send(peer, first - 1, entries, question, now_ms)
             peer.next = first + len(entries)

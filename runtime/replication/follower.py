@@ -106,6 +106,8 @@ class Follower:
         self._serial = max(self._serial, message.serial)
         self._owner_commit = max(self._owner_commit, message.commit)
         self._frame_waits = True
+        if self._acked < 0:
+            self._acked = prev
         return True
 
     def install(self, node: str, message: InstallPage) -> bool:
@@ -137,6 +139,15 @@ class Follower:
             return False
         self._fence(node, epoch)
         return True
+
+    def introduce(self, node: str, epoch: int) -> None:
+        """Tell the owner who this replica is, and where it stands."""
+        if self._may_take_part():
+            context = self._context
+            commit = 0 if self.taker.open else context.data.commit
+            me = context.me
+            join = Join(context.shard, epoch, me.ident, me.boot, commit)
+            context.effects.send(node, join)
 
     # What follows.
 
@@ -210,12 +221,10 @@ class Follower:
             self._fence(node, epoch)
             return False
         context = self._context
-        if ident != context.me.ident:
-            commit = 0 if self.taker.open else context.data.commit
-            join = Join(context.shard, epoch, context.me.ident, context.me.boot, commit)
-            context.effects.send(node, join)
-            return False
         if not self._may_take_part():
+            return False
+        if ident != context.me.ident:
+            self.introduce(node, epoch)
             return False
         self._adopt(node, epoch)
         return True

@@ -139,12 +139,18 @@ class Owner:
             self.feeder.nacked(peer, message, now_ms)
 
     def joined(self, node: str, message: Join, now_ms: int) -> None:
-        """A replica tells who it is, since it is not whom a frame was for."""
+        """A replica tells who it is: another one than a frame was for, or one that
+        started anew."""
         peer = self.membership.of_node(node)
-        if peer is None or message.epoch != self.epoch or message.ident == peer.ident:
+        if peer is None or message.epoch != self.epoch:
             return
         if peer.boot is not None and message.boot < peer.boot:
             return  # an earlier process of that node
+        if message.ident == peer.ident:
+            if self._sender(node, message) is not None:
+                peer.valid_from = self.feeder.serial + 1  # so it is sent something
+                peer.awaiting = False
+            return
         peer = self.membership.joined_anew(
             peer, message.ident, message.boot, self.feeder.serial
         )
@@ -200,8 +206,8 @@ class Owner:
         if self.reads.waits():
             due.append(now_ms + self._context.options.retransmit_ms)
         register = self._context.register
-        if register.unresolved() and register.in_flight is None:
-            due.append(max(register.retry_at, now_ms))
+        if register.retry_at > now_ms:
+            due.append(register.retry_at)
         return min([at for at in due if at is not None], default=None)
 
     def resign(self) -> None:
@@ -305,7 +311,7 @@ class Owner:
         self._context.data.keep_from = min(cuts, default=None)
 
     def _sender(
-        self, node: str, message: Acked | Nacked | Echo | InstallAcked
+        self, node: str, message: Acked | Nacked | Echo | InstallAcked | Join
     ) -> Peer | None:
         """The replica that answered, if it is the one that was asked."""
         if message.epoch != self.epoch:
