@@ -78,6 +78,10 @@ REMEMBERED_REQUESTS = 8
 _SEATED = (Dispatch, TakeBack, Sync)
 """What a seat's session asks."""
 
+WATCH_PACE_S = 0.0005
+"""Between two watches that are renewed together. Views are worth less than answers: a
+thousand of them must not go before the actions of players who wait."""
+
 LOCATE_PAUSE_S = 0.5
 """Between two questions to the doors."""
 
@@ -105,6 +109,7 @@ class _Question:
     told_unknown: bool = False
     resumed: bool = False  # its seat was taken back for it
     silent: bool = False  # nobody waits for it: the core's own
+    paced: bool = False  # its first attempt is put off
     refusal: Refusal | None = None
 
 
@@ -206,7 +211,7 @@ class ClientCore:
         self.routing.located(addresses)
         self._refresh_table(now)
         for question in tuple(self._questions.values()):
-            if not question.waiting and not question.attempts:
+            if not question.waiting and not question.attempts and not question.paced:
                 self._attempt(now, question)
 
     def peer_up(self, now: float, process: str) -> None:
@@ -227,9 +232,7 @@ class ClientCore:
         for question in tuple(self._questions.values()):
             if question.waiting and question.sent_to == process:
                 self._lost(now, question)
-        for watch in self._watches.values():
-            if watch.through == process:
-                self._renew(now, watch)
+        self._renew_all(now, lambda watch: watch.through == process)
         self._refresh_table(now)
         self._locate(now)
 
@@ -290,11 +293,17 @@ class ClientCore:
 
     # --- questions
 
-    def _start(self, now: float, question: _Question) -> _Question:
+    def _start(
+        self, now: float, question: _Question, pause_s: float = 0.0
+    ) -> _Question:
         self._last_ticket += 1
         question.ticket = self._last_ticket
         self._questions[question.ticket] = question
-        self._attempt(now, question)
+        if pause_s > 0:
+            question.paced = True
+            self._schedule(question, now + pause_s)
+        else:
+            self._attempt(now, question)
         return question
 
     def _attempt(self, now: float, question: _Question, avoid: str = "") -> None:
@@ -463,19 +472,23 @@ class ClientCore:
 
     # --- watches
 
-    def _ask_watch(self, now: float, watch: Watch) -> None:
+    def _ask_watch(self, now: float, watch: Watch, pause_s: float = 0.0) -> None:
         watch.owner, watch.heard = self.routing.owner(watch.match), now
         frame = Sync(
             0, watch.match, watch.epoch, watch.seat, watch.session, watch.legal
         )
         question = _Question(frame, watch.match, math.inf, watch)
-        watch.ticket = self._start(now, question).ticket
+        watch.ticket = self._start(now, question, pause_s).ticket
         self._watches_due = min(self._watches_due, now + self._options.watch_idle_s)
 
-    def _renew(self, now: float, watch: Watch) -> None:
-        """Ask for a watch again, unless that is under way or there is no more."""
-        if not watch.ticket and not watch.slot.ended:
-            self._ask_watch(now, watch)
+    def _renew_all(self, now: float, which: Callable[[Watch], bool]) -> None:
+        """Ask for these watches again, one after the other, unless that is under way
+        or there is no more."""
+        asked = 0
+        for watch in self._watches.values():
+            if which(watch) and not watch.ticket and not watch.slot.ended:
+                self._ask_watch(now, watch, asked * WATCH_PACE_S)
+                asked += 1
 
     def _view(self, now: float, process: str, update: ViewUpdate) -> None:
         watch = self._watches.get((update.match, update.seat))
@@ -489,9 +502,7 @@ class ClientCore:
     def _look_at_watches(self, now: float) -> None:
         idle_s = self._options.watch_idle_s
         self._watches_due = now + idle_s / 2 if self._watches else math.inf
-        for watch in self._watches.values():
-            if now - watch.heard >= idle_s:
-                self._renew(now, watch)
+        self._renew_all(now, lambda watch: now - watch.heard >= idle_s)
 
     def _follow_owners(self, now: float, *, announced: bool) -> None:
         """Ask anew for every watch whose match has another owner now.
@@ -503,14 +514,15 @@ class ClientCore:
         if announced and self._options.direct:
             for question in sorted(self._questions.values(), key=_is_watch):
                 self._follow_owner(now, question)
-        for watch in self._watches.values():
-            owner = self.routing.owner(watch.match)
-            if owner and owner != watch.owner:
-                self._renew(now, watch)
+        self._renew_all(now, self._has_moved)
+
+    def _has_moved(self, watch: Watch) -> bool:
+        owner = self.routing.owner(watch.match)
+        return owner not in ("", watch.owner)
 
     def _follow_owner(self, now: float, question: _Question) -> None:
         owner = self._owner(question)
-        if owner in ("", question.owner, question.sent_to):
+        if owner in ("", question.owner, question.sent_to) or not question.attempts:
             return
         if self.routing.address(owner) is not None and self._usable(now, owner):
             question.hops = 0

@@ -7,13 +7,19 @@ a shard's owner by its epoch, an address by being told last.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from ..runtime.frame import Moved, ShardEntry, TableSnapshot
 from ..runtime.link import PeerAddress
-from ..runtime.match_id import shard_of
+from ..runtime.match_id import shard_of as hashed_shard_of
 from ..runtime.shard_table import ShardTable
 
 __all__ = ["Routing"]
+
+MATCHES_KNOWN = 65_536
+"""Whose shard is remembered: it is asked for again and again, and costs a hash."""
+
+shard_of = lru_cache(MATCHES_KNOWN)(hashed_shard_of)
 
 
 class Routing:
