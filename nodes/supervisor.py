@@ -267,9 +267,11 @@ class Supervisor:
         actor = self._crew.get(match)
         if actor is not None:
             self._crew.set_apart(actor, StopReason.RUNAWAY, code)
-        if self._source is not None and self._source.line(match) is not None:
+        kept = self._source is not None and self._source.line(match) is not None
+        if self._source is not None and kept:
             self._source.quarantine(match, code)
-        _log.error("match_quarantined", match=match, code=code)
+        if actor is not None or kept:
+            _log.error("match_quarantined", match=match, code=code)
 
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
@@ -301,6 +303,14 @@ class Supervisor:
         status = ActorState.QUARANTINED if known.quarantined else ActorState.ASLEEP
         records = SourceLog(source, match, known.index + 1)
         return CommittedLog(known.epoch, status, known.ended, records)
+
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """What the match was after some of these records: shortcuts for readers."""
+        if self._source is None:
+            return ()
+        return self._source.marks(match, first, last, bytes_max)
 
     def statistics(self) -> SupervisorStatistics:
         """What is here, and what has been."""

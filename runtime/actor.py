@@ -242,9 +242,13 @@ class MatchActor:
     def _tell(self, route: Route, request: int, answer: command.Answer) -> None:
         """Answer once it is sure. What was done stays true; anything else tells how
         matters stand, and must not be older than the question."""
-        stays = self._changed or isinstance(answer, command.Applied)
+        record: int | None = None
+        if isinstance(answer, command.Applied):
+            record = answer.index
+        elif self._changed:
+            record = self.ledger.state.index
         frame = answer_frame(request, self.match, answer)
-        self.ledger.answer(route, frame, fresh=not stays)
+        self.ledger.answer(route, frame, record=record, fresh=record is None)
 
     def _deny(self, route: Route, request: int, code: str) -> None:
         if code == "resume_seat":  # it tells of this node alone, and is urgent
@@ -352,7 +356,8 @@ class MatchActor:
 
     def _on_create_again(self, route: Route, asked: CreateAgain) -> None:
         if asked.creation == self.ledger.state.creation:
-            self.ledger.answer(route, created_frame(asked.request, self.ledger.state))
+            created = created_frame(asked.request, self.ledger.state)
+            self.ledger.answer(route, created, record=0)
         else:
             self._deny(route, asked.request, "key_reused")
 
@@ -391,7 +396,7 @@ class MatchActor:
             self.wake()
 
     def _on_abandon(self, unsent: int) -> None:
-        self._stop(StopReason.DEPOSED, "retry", unsent)
+        self._stop(StopReason.DEPOSED, "no_owner", unsent)
 
     def _settle(self) -> None:
         """Let go what the commits so far allow."""

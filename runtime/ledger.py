@@ -29,7 +29,8 @@ __all__ = ["Ledger"]
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    index: int  # of the state that it was judged on
+    index: int  # that must be committed
+    record: int | None  # that it tells of, if it tells that something was done
     round: int  # that must be confirmed; 0: none
     route: Route
     frame: Response
@@ -93,14 +94,23 @@ class Ledger:
         self._ahead.append(change)
         self._unsubmitted.append(change)
 
-    def answer(self, route: Route, frame: Response, *, fresh: bool = False) -> None:
+    def answer(
+        self,
+        route: Route,
+        frame: Response,
+        *,
+        record: int | None = None,
+        fresh: bool = False,
+    ) -> None:
         """Tell this once the present state is committed.
 
-        With `fresh`, it must also be confirmed that the state was the newest anywhere.
+        If it tells what the record with the number `record` did, once that is. With
+        `fresh`, it must also be confirmed that the state was the newest anywhere.
         """
         self._round_wanted |= fresh
+        index = self.state.index if record is None else record
         needed = self._round if fresh else 0
-        self._answers.append(_Answer(self.state.index, needed, route, frame))
+        self._answers.append(_Answer(index, record, needed, route, frame))
 
     def hand_over(self) -> None:
         """Give what came since the last time to the committer."""
@@ -131,16 +141,16 @@ class Ledger:
     def abandon(self, unsent: int | None = None) -> None:
         """Drop all that is not committed; who waits is told that it is not known.
 
-        `unsent`: records from this index on were seen by nobody else, so that what was
-        to be answered with them has certainly not happened.
+        `unsent`: records from this index on were seen by nobody else, so that what they
+        did has certainly not happened.
         """
         self.release()
         self._drop_after(self._committed_index())
         answers, self._answers = self._answers, deque()
         for answer in answers:
-            lost = unsent is not None and answer.index >= unsent
-            code = "not_committed" if lost else "retry"
-            self._refuse(answer, code)
+            record = answer.record
+            lost = unsent is not None and record is not None and record >= unsent
+            self._refuse(answer, "not_committed" if lost else "retry")
 
     def withdraw(self, code: str) -> None:
         """Drop what was not handed over: the rest may yet be committed."""

@@ -201,7 +201,7 @@ def test_a_deposed_actor_throws_away_what_was_not_committed() -> None:
     stage.tell((ALICE, dispatch(2, "m", "0", 1, "keep")))
     stage.put((ALICE, dispatch(3, "m", "0", 2, "keep")))
     committer.abandon()
-    assert codes(stage.outlet) == ["retry", "retry"]
+    assert codes(stage.outlet) == ["retry", "no_owner"]
     assert stage.actor.status is ActorState.STOPPED
     assert stage.actor.stop_reason is StopReason.DEPOSED
     assert stage.actor.ledger.state.revision == 0

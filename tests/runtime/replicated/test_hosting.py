@@ -103,6 +103,21 @@ def test_a_deposed_owner_tells_what_may_have_happened() -> None:
     assert type(moved).__name__ == "Moved"
 
 
+def test_a_repeat_is_told_what_is_known_of_the_first() -> None:
+    """It tells of the same record: `not_committed` would deny what others have seen."""
+    owner, _ = pair(race())
+    match = owner.seated("race")
+    owner.replicas.automatic = False
+    owner.act(match, "0", 1, "keep")
+    sent = owner.replicas.seq
+    owner.act(match, "0", 2, "keep")
+    owner.act(match, "0", 1, "keep")  # again
+    owner.act(match, "1", 1, "keep")  # refused, by what may never be
+    owner.demote(unsent_from=sent + 1)
+    codes = [frame.code for _, frame in owner.outlet.take() if type(frame) is Refused]
+    assert codes == ["retry", "not_committed", "retry", "retry"]
+
+
 def test_a_follower_goes_on_where_the_owner_was() -> None:
     """Same revision, same sessions; a repeated action gets its first answer."""
     owner, follower = pair(race())
