@@ -7,6 +7,7 @@ One object is the one connection that writes. Tables:
     line      one row for each match: a line of its shard's manifest
     state     its packed state
     history   runs of its packed records, by the number of the first
+    mark      what it was after some of them, packed: shortcuts for readers
     life      whether the file was closed in order
 
 Rules:
@@ -34,6 +35,7 @@ from ..runtime.journal import (
     Buried,
     Forgotten,
     SavedHistory,
+    SavedMark,
     SavedState,
     StoreOp,
 )
@@ -86,6 +88,8 @@ BUSY_S = 5.0
 """How long to wait for a lock. Nobody else writes: only somebody who looks with a tool
 of theirs holds one."""
 
+_OF_ONE_MATCH = ("state", "history", "mark")
+
 SCHEMA = (
     "CREATE TABLE journal (id INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE summary (shard INTEGER PRIMARY KEY, body BLOB NOT NULL)",
@@ -95,6 +99,8 @@ SCHEMA = (
     "CREATE TABLE state (match TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE history (match TEXT, first INTEGER, count INTEGER NOT NULL,"
     " body BLOB NOT NULL, PRIMARY KEY (match, first))",
+    "CREATE TABLE mark (match TEXT, number INTEGER, body BLOB NOT NULL,"
+    " PRIMARY KEY (match, number))",
     "CREATE TABLE life (one INTEGER PRIMARY KEY CHECK (one = 1), clean INTEGER)",
     "INSERT INTO life VALUES (1, 1)",
     f"PRAGMA application_id = {APPLICATION_ID}",
@@ -251,7 +257,9 @@ class JournalFile:
         for op in ops:
             if isinstance(op, Commit):
                 self._hints[op.shard] = op.seq
-            elif not isinstance(op, SavedState | SavedHistory | Buried | Forgotten):
+            elif not isinstance(
+                op, SavedState | SavedHistory | SavedMark | Buried | Forgotten
+            ):
                 group.append(op)
                 if isinstance(op, Wiped):
                     self._hints.pop(op.shard, None)
@@ -284,6 +292,11 @@ class JournalFile:
                     )
                 case SavedHistory(match, first, records):
                     self._put_history(match, first, records)
+                case SavedMark(match, index, state):
+                    execute(
+                        "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)",
+                        (match, index, pack_opaque(state)),
+                    )
                 case Buried(line):
                     self._forget(line.match)
                     self._put_line(line.match, line.shard, pack_line(line))
@@ -330,8 +343,8 @@ class JournalFile:
         )
 
     def _forget(self, match: str) -> None:
-        self._connection.execute("DELETE FROM state WHERE match = ?", (match,))
-        self._connection.execute("DELETE FROM history WHERE match = ?", (match,))
+        for table in _OF_ONE_MATCH:
+            self._connection.execute(f"DELETE FROM {table} WHERE match = ?", (match,))
 
     def _forget_probe(self) -> None:
         self._connection.execute("DELETE FROM summary WHERE shard = ?", (PROBE,))
@@ -390,7 +403,7 @@ def close(connection: sqlite3.Connection, path: Path) -> None:
 def forget_shard(connection: sqlite3.Connection, shard: int) -> None:
     """Drop a shard's matches, within a transaction."""
     ours = "(SELECT match FROM line WHERE shard = ?)"
-    for table in ("state", "history"):
+    for table in _OF_ONE_MATCH:
         connection.execute(f"DELETE FROM {table} WHERE match IN {ours}", (shard,))
     connection.execute("DELETE FROM line WHERE shard = ?", (shard,))
 

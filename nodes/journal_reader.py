@@ -96,6 +96,36 @@ class JournalReader:
                 found.append(record)
         return tuple(found)
 
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """What was kept of the match's past from `first` to `last`, in order.
+
+        Raises:
+            JournalCorrupt: A checksum is wrong.
+        """
+        sizes = self._rows(
+            "SELECT number, length(body) FROM mark"
+            " WHERE match = ? AND number BETWEEN ? AND ? ORDER BY number",
+            (match, first, last),
+        )
+        found: list[tuple[int, bytes]] = []
+        for number, size in sizes:
+            bytes_max -= size
+            if bytes_max < 0:
+                break
+            rows = self._rows(
+                "SELECT body FROM mark WHERE match = ? AND number = ?", (match, number)
+            )
+            found += [(number, self._read_mark(match, body)) for (body,) in rows]
+        return tuple(found)
+
+    def _read_mark(self, match: str, body: bytes) -> bytes:
+        try:
+            return unpack_opaque(body, f"a kept past of match {match}")
+        except FormatTooNew as error:
+            raise JournalCorrupt(str(error)) from error
+
     def _run(self, match: str, first: int) -> list[bytes]:
         """Records from `first` to the end of the run that holds it."""
         rows = self._rows(

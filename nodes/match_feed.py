@@ -6,11 +6,15 @@ found by asking all doors, and again when it changes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from ..engine.errors import RecordError
 from ..engine.record import Record, record_from_json
+from ..engine.replay.log_file import read_snapshot
+from ..engine.snapshot import Snapshot
 from ..runtime.codec import unpack
 from ..runtime.errors import CodecError
 from ..runtime.lifecycle import ActorState
@@ -42,6 +46,7 @@ class MatchFeed:
         self._epoch: int | None = None
         self._count = 0
         self._chain: bytes | None = None
+        self._marks: dict[int, Callable[[], Snapshot]] = {}
 
     async def fetch(self) -> list[Record]:
         """The records that are new since the last time.
@@ -64,6 +69,11 @@ class MatchFeed:
         self.quarantined = answer["status"] == ActorState.QUARANTINED.value
         self.ended = answer["ended"] and self._count == answer["count"]
         return records
+
+    def take_marks(self) -> dict[int, Callable[[], Snapshot]]:
+        """What the match was after some of the records given out, by their number."""
+        marks, self._marks = self._marks, {}
+        return marks
 
     async def _ask(self, first: int) -> dict[str, Any]:
         """One page, from the owner known so far or from whoever is it now."""
@@ -140,6 +150,8 @@ class MatchFeed:
             raise OperatorError(
                 "malformed_log", f"the log of match {self.match} is unreadable: {error}"
             ) from error
+        for index, packed in answer.get("marks", ()):
+            self._marks[index] = partial(read_snapshot, packed)
         chain = before[-1].digest if before else self._chain
         for record in page:
             if chain is not None and record.prev_digest != chain:

@@ -28,8 +28,9 @@ milliseconds of the node's loop."""
 def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The committed records of the match `match` from number `first` on.
 
-    Answers `epoch`, `status` (an `ActorState`), `ended`, `count` of all committed, and
-    `records`: a packed array, which ends before the last one when the page is full.
+    Answers `epoch`, `status` (an `ActorState`), `ended`, `count` of all committed,
+    `records`: a packed array, which ends before the last one when the page is full; and
+    `marks`: [number, packed state] after some of these records, as far as known.
 
     Raises:
         DoorError: malformed_request, moved, game_over, unknown_match, too_large.
@@ -44,7 +45,7 @@ def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, 
         code = supervisor.absence(match)
         raise DoorError(code, RUNTIME_REFUSALS.get(code, LOG_GONE))
     try:
-        page, _ = pack_page(log.records, first, PAGE_BYTES)
+        page, after = pack_page(log.records, first, PAGE_BYTES)
     except FrameTooLarge as error:
         raise DoorError(error.code, str(error)) from error
     return {
@@ -53,4 +54,5 @@ def give_records(supervisor: Supervisor, asked: Mapping[str, Any]) -> dict[str, 
         "ended": log.ended,
         "count": len(log.records),
         "records": page,
+        "marks": supervisor.marks(match, first, after - 1, PAGE_BYTES),
     }

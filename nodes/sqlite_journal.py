@@ -196,6 +196,12 @@ class SqliteJournal:
         """
         return self._read.history(match, first, bytes_max)
 
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """What was kept of the match's past; see `StoreReader`."""
+        return self._read.marks(match, first, last, bytes_max)
+
     def statistics(self) -> JournalStatistics:
         """What it has done, and how it stands."""
         file = self._file

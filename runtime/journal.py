@@ -27,6 +27,7 @@ __all__ = [
     "Journal",
     "MatchLine",
     "SavedHistory",
+    "SavedMark",
     "SavedState",
     "StoreOp",
     "StoreReader",
@@ -85,6 +86,16 @@ class SavedHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedMark:
+    """Keep what a match was after its record `index`, packed: a shortcut for readers of
+    its history, who else must play it from its beginning."""
+
+    match: str
+    index: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpointed:
     """The stored states have all that the shard's log says up to (`seq`, `epoch`).
 
@@ -110,7 +121,15 @@ class Forgotten:
     match: str
 
 
-StoreOp = JournalOp | SavedState | SavedHistory | Checkpointed | Buried | Forgotten
+StoreOp = (
+    JournalOp
+    | SavedState
+    | SavedHistory
+    | SavedMark
+    | Checkpointed
+    | Buried
+    | Forgotten
+)
 
 
 class StoreReader(Protocol):
@@ -145,6 +164,16 @@ class StoreReader(Protocol):
 
         Raises:
             JournalCorrupt: A record's checksum is wrong.
+        """
+
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """(index, body) of what `SavedMark` kept from `first` to `last`, both included,
+        in order: as many as `bytes_max` holds, perhaps none.
+
+        Raises:
+            JournalCorrupt: A checksum is wrong.
         """
 
 

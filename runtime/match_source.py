@@ -32,6 +32,11 @@ class MatchSource(Protocol):
         """Committed records from number `first` on, without a gap; at least one if
         there is one, then as many as `bytes_max` holds."""
 
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """(index, packed state) after some of the records from `first` to `last`."""
+
     def quarantine(self, match: str, code: str) -> None:
         """Set the match apart on this node."""
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ..digest import DIGEST_BYTES, NO_DIGEST
-from ..errors import InvalidJsonValueError, ReplayError
+from ..errors import InvalidJsonValueError, ReplayError, SnapshotError
 from ..frozen import enclose
 from ..limits import FULL_DIGEST_EVERY
 from ..machine import Machine
@@ -38,6 +38,7 @@ __all__ = [
     "LogFile",
     "is_log_file",
     "read_log_file",
+    "read_snapshot",
     "write_log_file",
 ]
 
@@ -151,7 +152,7 @@ def read_log_file(data: bytes) -> LogFile:
         raise LogFileError("damaged_file", "the revisions of the log go back")
     return LogFile(
         LazySequence(count, partial(_record, body.records)),
-        {at: partial(_snapshot, raw) for at, raw in body.snapshots.items()},
+        {at: partial(read_snapshot, raw) for at, raw in body.snapshots.items()},
         LazySequence(len(body.effects), partial(_effect, body.effects)),
         revisions,
     )
@@ -184,8 +185,16 @@ def _record(rows: Sequence[_Row], index: int) -> Record:
     )
 
 
-def _snapshot(raw: msgspec.Raw) -> Snapshot:
-    return snapshot_from_json(msgspec.msgpack.decode(raw))
+def read_snapshot(packed: bytes | msgspec.Raw) -> Snapshot:
+    """A snapshot as logs have it: `snapshot_to_json`, packed.
+
+    Raises:
+        SnapshotError: It is none.
+    """
+    try:
+        return snapshot_from_json(msgspec.msgpack.decode(packed))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SnapshotError(f"this is not a snapshot: {error}") from error
 
 
 def _effect(raws: Sequence[msgspec.Raw], index: int) -> list[Effect]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -26,7 +26,7 @@ from ..definition import Game
 from ..errors import EngineError, ReplayError
 from ..jsonvalue import Json
 from ..machine import Machine, compile_game
-from ..playback import Place, play_record, start_record
+from ..playback import Place, credit_of, play_record, start_record
 from ..record import Record, RecordKind
 from ..snapshot import Snapshot
 from ..step import Batch
@@ -197,8 +197,12 @@ class Timeline:
             return None
         return self.machine.player_view(frame.snapshot, seat)
 
-    def extend(self, records: Sequence[Record]) -> None:
-        """Take in the next records of a log that goes on.
+    def extend(
+        self,
+        records: Sequence[Record],
+        marks: Mapping[int, Callable[[], Snapshot]] | None = None,
+    ) -> None:
+        """Take in the next records of a log that goes on, and snapshots of them.
 
         Raises:
             ValueError: They do not follow the last one, or it is no log.
@@ -215,7 +219,7 @@ class Timeline:
         self.recording = Recording(
             (*old.records, *records),
             revisions=(*old.revisions, *(each.revision_after for each in records)),
-            marks=old.marks,
+            marks={**old.marks, **(marks or {})},
             seat=old.seat,
         )
 
@@ -291,7 +295,8 @@ class Timeline:
         nearest = number
         while nearest not in self._marks:
             if self._helps(nearest * MARK_EVERY):
-                self._keep(nearest, Place(self._given(nearest * MARK_EVERY)))
+                given = self._given(nearest * MARK_EVERY)
+                self._keep(nearest, Place(given, credit_ms=self._credit(nearest)))
             else:
                 nearest -= 1
         for passed in range(nearest, number):
@@ -323,6 +328,15 @@ class Timeline:
         if snapshot.revision != said[place]:
             raise ReplayError(place, f"the snapshot after record {place} is another's")
         return snapshot
+
+    def _credit(self, number: int) -> int | float:
+        """What had been credited to the match's clock where a stretch begins."""
+        if not self.machine.game.credit_outages:
+            return 0
+        records = self.recording.records
+        return credit_of(
+            self.machine, (records[at] for at in range(number * MARK_EVERY + 1))
+        )
 
     def _helps(self, place: int) -> bool:
         """Whether it can be played on from the snapshot that came with a record.

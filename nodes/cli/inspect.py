@@ -101,7 +101,7 @@ def _from_cluster(
     from ..inspect.model import InspectModel
     from ..replay.saved_match import saved_log
 
-    saved = saved_log(feed.match, anyio.run(feed.fetch))
+    saved = saved_log(feed.match, anyio.run(feed.fetch), feed.take_marks())
     timeline = saved.open(game)
     model = InspectModel(timeline, growing=not feed.ended, revision=frame)
     return model, f"{saved.game} {feed.match}"

@@ -6,7 +6,7 @@ which lets nothing through that a terminal would obey, and no markup is read any
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final, Protocol
 
 import anyio
@@ -19,6 +19,7 @@ from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from ...engine.record import Record
+from ...engine.snapshot import Snapshot
 from ..match_feed import FeedBroken
 from ..operator_error import OperatorError
 from ..play.show import safe
@@ -63,6 +64,9 @@ class Feed(Protocol):
     @property
     def quarantined(self) -> bool:
         """Whether the match is set apart: it does not go on, and is not over."""
+
+    def take_marks(self) -> Mapping[int, Callable[[], Snapshot]]:
+        """What the match was after some of the records that were fetched."""
 
     async def fetch(self) -> list[Record]:
         """Those that are new.
@@ -274,7 +278,7 @@ class InspectApp(App[None]):
             try:
                 records = await feed.fetch()
                 if records:
-                    self.model.grow(records)
+                    self.model.grow(records, feed.take_marks())
                 self.status = QUARANTINED if feed.quarantined else ""
                 if feed.ended:
                     self.model.stop_growing()

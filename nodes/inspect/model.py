@@ -9,7 +9,7 @@ somebody goes there.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -32,6 +32,7 @@ from ...engine.inspector.playback_state import (
 from ...engine.record import Record, RecordKind
 from ...engine.replay.frame import Frame
 from ...engine.replay.timeline import Timeline
+from ...engine.snapshot import Snapshot
 from ...engine.step import StepKind
 
 __all__ = ["SPEEDS", "InspectModel", "Row"]
@@ -254,13 +255,17 @@ class InspectModel:
         self._chosen, self._chosen_from = [], 0
         self._choose()
 
-    def grow(self, records: Sequence[Record]) -> None:
+    def grow(
+        self,
+        records: Sequence[Record],
+        marks: Mapping[int, Callable[[], Snapshot]] | None = None,
+    ) -> None:
         """Take in what the match has logged since. Follows it, if nobody moved away.
 
         Raises:
             ValueError: The records do not follow.
         """
-        self.timeline.extend(records)
+        self.timeline.extend(records, marks)
         self._choose()
         if self.state.mode == "live":
             self._reduce(SyncLiveHead(self.timeline.head))

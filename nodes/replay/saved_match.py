@@ -6,7 +6,7 @@ bytes tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ...engine.definition import Game
@@ -17,6 +17,7 @@ from ...engine.replay.envelope import Envelope, read_envelope
 from ...engine.replay.log_file import LogFile, is_log_file, read_log_file
 from ...engine.replay.recording import Recording, recording_of
 from ...engine.replay.timeline import Timeline, open_timeline
+from ...engine.snapshot import Snapshot
 from ..games import GameError, find_game, installed_games
 from ..operator_error import OperatorError
 
@@ -109,10 +110,14 @@ def read_saved(path: Path) -> SavedMatch:
         ) from error
 
 
-def saved_log(match: str, records: Sequence[Record]) -> SavedMatch:
+def saved_log(
+    match: str,
+    records: Sequence[Record],
+    marks: Mapping[int, Callable[[], Snapshot]] | None = None,
+) -> SavedMatch:
     """A log that is at hand, as if it came from a file called as the match."""
     revisions = [record.revision_after for record in records]
-    return SavedMatch(Path(match), LogFile(records, {}, (), revisions))
+    return SavedMatch(Path(match), LogFile(records, marks or {}, (), revisions))
 
 
 def write_new(path: Path, data: bytes) -> None:

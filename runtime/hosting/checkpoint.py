@@ -12,12 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..journal import Buried, Checkpointed, MatchLine, SavedHistory, SavedState, StoreOp
+from ..journal import (
+    Buried,
+    Checkpointed,
+    MatchLine,
+    SavedHistory,
+    SavedMark,
+    SavedState,
+    StoreOp,
+)
 from ..match_codec import pack_state
 from .hot_match import HotMatch
 from .options import HostingOptions
+from .past import pack_mark
 
 __all__ = ["Checkpoints", "save"]
+
+# Matches that are packed at once, at 10 to 50 us each: no action waits longer for it.
+_MATCHES_MAX = 64
 
 # Bytes that a saved match counts for beside its state and records.
 _LINE_BYTES = 256
@@ -112,18 +124,19 @@ class Checkpoints:
             log.dirty.pop(match.match, None)
 
     def collect(self, now_ms: int, bytes_max: int) -> Iterator[StoreOp]:
-        """A slice of what is due. At least one match, if any is."""
-        size = 0
+        """A slice of what is due: some matches, at least one if any is."""
+        size = matches = 0
         for shard, log in list(self._logs.items()):
             if log.target is None:
                 if not self._is_due(log, now_ms):
                     continue
                 log.begin()
-            while log.pending and size < bytes_max:
+            while log.pending and size < bytes_max and matches < _MATCHES_MAX:
                 match = log.pending.pop()
                 if log.dirty.get(match.match) is not match:
                     continue  # it is gone
                 del log.dirty[match.match]
+                matches += 1
                 for op in save(match):
                     size += _size(op)
                     yield op
@@ -133,7 +146,7 @@ class Checkpoints:
             yield Checkpointed(shard, *log.target)
             log.target = None
             self.done += 1
-            if size >= bytes_max:
+            if size >= bytes_max or matches >= _MATCHES_MAX:
                 return
 
     def failed(self, shard: int, now_ms: int) -> None:
@@ -173,6 +186,9 @@ def save(match: HotMatch) -> Iterable[StoreOp]:
         records = tuple(match.tail[first - match.first :])
         match.emitted = match.index
         yield SavedHistory(match.match, first, records)
+    for index, snapshot in match.marks:
+        yield SavedMark(match.match, index, pack_mark(snapshot))
+    match.marks.clear()
     line: MatchLine = match.current_line()
     if match.state is not None:
         yield SavedState(line, pack_state(match.state))
@@ -190,4 +206,6 @@ def _size(op: StoreOp) -> int:
         return sum(map(len, op.records))
     if isinstance(op, SavedState):
         return len(op.body) + _LINE_BYTES
+    if isinstance(op, SavedMark):
+        return len(op.body)
     return _LINE_BYTES if isinstance(op, Buried) else 0

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from ...engine.record import RecordKind
+from ...engine.snapshot import Snapshot
 from ..errors import CodecError
 from ..journal import MatchLine
 from ..match_state import MatchState
@@ -57,6 +58,7 @@ class HotMatch:
         "index",
         "line",
         "looked",
+        "marks",
         "match",
         "retry_ms",
         "shard",
@@ -81,6 +83,8 @@ class HotMatch:
         self.looked = False
         """Whether the store was asked for records behind the stored state."""
         self.tail: list[bytes] = []
+        self.marks: list[tuple[int, Snapshot]] = []
+        """What it was after some records, not given out to be written yet."""
         self.emitted = line.index
         """History up to here was given out to be written."""
         self.dirty = False

@@ -43,6 +43,7 @@ from .arrivals import Arrivals
 from .feed import Feeder
 from .hot_match import HotMatch, blank_line, line_of, line_of_creation
 from .options import HostingOptions
+from .past import MARK_EVERY, pack_mark
 from .restore import CannotRestore, play
 from .retention import Retention
 from .roster import Roster
@@ -243,6 +244,23 @@ class ReplicaStates:
             return tuple([unpack_record(one) for one in packed])
         except CodecError as error:
             raise JournalCorrupt(f"match {match}: {error}") from error
+
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """(index, packed state) that were kept from `first` to `last`: see `past.py`.
+
+        Raises:
+            JournalCorrupt: A stored one cannot be read.
+        """
+        found = list(self._store.marks(match, first, last, bytes_max))
+        held = self._roster.matches.get(match)
+        size = sum(len(body) for _, body in found)
+        for index, snapshot in () if held is None else held.marks:
+            if first <= index <= last and size < bytes_max:
+                found.append((index, pack_mark(snapshot)))
+                size += len(found[-1][1])
+        return tuple(found)
 
     # To and from other replicas.
 
@@ -461,4 +479,6 @@ class ReplicaStates:
         if state is not None and not match.stuck:
             if entry.index == 0:
                 match.line = line_of(state, match.shard, match.code)
+            elif entry.index % MARK_EVERY == 0:
+                match.marks.append((entry.index, state.snapshot))
             roster.tiers.used(match, roster.now_ms)

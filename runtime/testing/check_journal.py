@@ -23,6 +23,7 @@ from ..journal import (
     Journal,
     MatchLine,
     SavedHistory,
+    SavedMark,
     SavedState,
     StoreOp,
 )
@@ -259,6 +260,26 @@ async def check_history_has_no_gap(rig: JournalRig) -> None:
         assert journal.history("n", 7, 1000) == (b"seven",)
 
 
+async def check_marks_are_kept_with_their_match(rig: JournalRig) -> None:
+    """Read by number, in pages; a later one replaces; they go with the match."""
+    marks = {number: bytes([number % 251]) * 100 for number in range(256, 2560, 256)}
+    async with rig.open() as journal:
+        await journal.write([SavedState(line("m"), b"state")])
+        await journal.write([SavedMark("m", 512, b"older")])
+        await journal.write([SavedMark("m", at, body) for at, body in marks.items()])
+    async with rig.open() as journal:
+        assert dict(journal.marks("m", 0, 10_000, 10**6)) == marks
+        assert [at for at, _ in journal.marks("m", 300, 1024, 10**6)] == [
+            512,
+            768,
+            1024,
+        ]
+        assert [at for at, _ in journal.marks("m", 0, 10_000, 350)] == [256, 512, 768]
+        assert journal.marks("n", 0, 10_000, 10**6) == ()
+        await journal.write([Buried(line("m"))])
+        assert journal.marks("m", 0, 10_000, 10**6) == ()
+
+
 async def check_groups_keep_their_order(rig: JournalRig) -> None:
     """Many tasks write at once: what each was told is there, and all is in order."""
     async with rig.open() as journal:
@@ -439,6 +460,7 @@ JOURNAL_CHECKS: tuple[Check, ...] = (
     check_an_install_is_found_whole,
     check_states_are_replaced,
     check_history_has_no_gap,
+    check_marks_are_kept_with_their_match,
     check_groups_keep_their_order,
     check_a_full_disk,
     check_a_journal_that_failed_is_found_as_it_was,

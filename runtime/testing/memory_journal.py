@@ -30,6 +30,7 @@ from ..journal import (
     Forgotten,
     MatchLine,
     SavedHistory,
+    SavedMark,
     SavedState,
     StoreOp,
 )
@@ -49,6 +50,7 @@ class DiskImage:
         self.lines: dict[str, MatchLine] = {}
         self.states: dict[str, bytes] = {}
         self.history: dict[str, dict[int, bytes]] = {}
+        self.marks: dict[str, dict[int, bytes]] = {}
 
     def copy(self) -> DiskImage:
         """The same, going its own way."""
@@ -58,6 +60,7 @@ class DiskImage:
         other.lines = dict(self.lines)
         other.states = dict(self.states)
         other.history = {m: dict(records) for m, records in self.history.items()}
+        other.marks = {m: dict(marks) for m, marks in self.marks.items()}
         return other
 
     def apply(self, ops: Sequence[StoreOp]) -> None:
@@ -75,6 +78,8 @@ class DiskImage:
                     kept = self.history.setdefault(name, {})
                     for index, record in enumerate(records, first):
                         kept.setdefault(index, record)
+                case SavedMark(name, index, body):
+                    self.marks.setdefault(name, {})[index] = body
                 case Buried(line):
                     self.forget(line.match)
                     self.lines[line.match] = line
@@ -94,6 +99,7 @@ class DiskImage:
         self.lines.pop(match, None)
         self.states.pop(match, None)
         self.history.pop(match, None)
+        self.marks.pop(match, None)
 
     def forget_shard(self, shard: int) -> None:
         """Drop all matches of a shard."""
@@ -270,6 +276,19 @@ class MemoryDisk:
             found.append(record)
         return tuple(found)
 
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        """What was kept of the match's past, as many as `bytes_max` holds."""
+        found: list[tuple[int, bytes]] = []
+        for index, body in sorted(self._image.marks.get(match, {}).items()):
+            if first <= index <= last:
+                bytes_max -= len(body)
+                if bytes_max < 0:
+                    break
+                found.append((index, body))
+        return tuple(found)
+
     def statistics(self) -> dict[str, int]:
         """Groups synced and lost, and what is stored."""
         image = self._image
@@ -349,6 +368,11 @@ class MemoryJournal:
     def history(self, match: str, first: int, bytes_max: int) -> tuple[bytes, ...]:
         """Packed records from `first` on."""
         return self.disk.history(match, first, bytes_max)
+
+    def marks(
+        self, match: str, first: int, last: int, bytes_max: int
+    ) -> tuple[tuple[int, bytes], ...]:
+        return self.disk.marks(match, first, last, bytes_max)
 
 
 def _failed(code: str) -> JournalFailed:

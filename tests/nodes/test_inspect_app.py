@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from hotseat.engine.record import Record
 from hotseat.engine.replay import open_timeline
+from hotseat.engine.snapshot import Snapshot
 from hotseat.nodes.inspect import app as app_module
 from hotseat.nodes.inspect.app import InspectApp
 from hotseat.nodes.inspect.keys import KEYS
@@ -231,6 +232,9 @@ class Script:
         if isinstance(answer, OperatorError):
             raise answer
         return list(answer)
+
+    def take_marks(self) -> dict[int, Callable[[], Snapshot]]:
+        return {}
 
 
 @pytest.fixture

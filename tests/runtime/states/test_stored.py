@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hotseat.engine.replay.log_file import read_snapshot
 from hotseat.runtime.command import NoteDelivered
 from hotseat.runtime.errors import JournalCorrupt, JournalFailed
 from hotseat.runtime.hosting.hot_match import HotMatch
@@ -142,6 +143,31 @@ def test_records_are_read_across_what_is_stored_and_what_is_not() -> None:
         assert len(node.states.records("a", first, 1)) == 1
     assert node.states.records("a", len(wanted), 1 << 20) == ()
     assert node.states.records("nobody", 0, 1 << 20) == ()
+
+
+def test_a_long_match_is_marked_for_readers_at_owner_and_follower() -> None:
+    """Every 256 records, from memory and from the store; each is the state of then."""
+    log = Log(race(goal=10_000))
+    log.create("m")
+    owner, follower = Node(race(goal=10_000)), Node(race(goal=10_000))
+    for number in range(600):
+        log.act("m")
+        if number == 300:
+            owner.own(log)
+            owner.checkpoint()
+            follower.follow(log)
+    owner.own(log)
+    follower.follow(log)
+    follower.checkpoint()
+    follower.restart()
+    for node in (owner, follower):
+        found = dict(node.states.marks("m", 0, 10_000, 1 << 20))
+        assert list(found) == [256, 512]
+        for index, packed in found.items():
+            then = log.changes[index].state.snapshot
+            assert read_snapshot(packed) == then
+    assert len(owner.states.marks("m", 257, 600, 1 << 20)) == 1
+    assert owner.states.marks("n", 0, 10_000, 1 << 20) == ()
 
 
 def test_an_idle_match_is_put_away_and_wakes_as_it_was() -> None:
