@@ -157,7 +157,9 @@ class InspectApp(App[None]):
                 self._top()
 
     def draw(self) -> None:
-        """Show what the model says now."""
+        """Show what the model says now, unless the screen is not there yet, or gone."""
+        if not self.query("#timeline"):
+            return
         model, size = self.model, self.query_one("#timeline").content_size
         self._put("header", [header_line(model, self._title)])
         self._put("timeline", timeline_lines(model, max(2, size.height), size.width))
