@@ -153,7 +153,7 @@ class ReplicaRunner:
             for _ in range(ROUNDS_MAX):
                 clock_ms = None if self._wall_ms is None else self._wall_ms()
                 output = self.core.collect(self._now_ms, clock_ms)
-                if not self._obey(output):
+                if not self._obey(output) or not self.core.stirred:
                     break
             else:
                 raise AssertionError(f"core and host do not settle: {output}")

@@ -327,6 +327,11 @@ class NodeReplicas:
         """The replica identity of this node's data; "" before it is known."""
         return self._identity.ident
 
+    @property
+    def stirred(self) -> bool:
+        """Something came since the last `collect`: another one has something to say."""
+        return bool(self._touched)
+
     def serving(self) -> dict[int, int]:
         """Epoch by shard, for the shards that are served now."""
         return {

@@ -40,6 +40,7 @@ from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.route import Route
 
 from .scheduler import MS
+from .violation import Violation, broken
 
 if TYPE_CHECKING:
     from .world import World
@@ -129,7 +130,8 @@ class Process:
         self._requests: list[tuple[Route, Request]] = []
         self._woken = False
         self._tick_at_ms: int | None = None
-        self._host_tick_at_ms: int | None = None
+        self._host_tick_us = 0
+        self._host_due = False
         self._listing = False
         self._registering = False
         self.disk = world.disks[node]
@@ -256,7 +258,7 @@ class Process:
         requests, self._requests = self._requests, []
         runner = self.runner
         now_ms = self.now_ms()
-        with self.world.watching(self):
+        try:
             with runner.batch():
                 for take, args in inbox:
                     take(*args)
@@ -265,11 +267,14 @@ class Process:
                     runner.tick(now_ms)
                 if requests:
                     self._take_requests(requests)
-                due_ms = self.host.next_due_ms()
-                if due_ms is not None and self.wall_ms() >= due_ms:
+                if self._host_due:
+                    self._host_due = False
                     self.host.tick(self.wall_ms())
-            runner.settle(now_ms)
             self.host.settled()
+        except Violation:
+            raise
+        except Exception as error:
+            raise broken(self.boot, error) from error
         self._wake_host()
 
     def _take_message(self, source: str, message: Message) -> None:
@@ -371,14 +376,15 @@ class Process:
 
     def _wake_host(self) -> None:
         due_ms = self.host.next_due_ms()
-        if due_ms is not None and due_ms != self._host_tick_at_ms:
-            self._host_tick_at_ms = due_ms
-            wait_ms = max(due_ms - self.wall_ms(), 1)
-            self._scheduler.after(wait_ms * MS, self._host_due)
+        if due_ms is not None:
+            at_us = self._scheduler.now_us + max(due_ms - self.wall_ms(), 1) * MS
+            if not self._scheduler.now_us < self._host_tick_us <= at_us:
+                self._host_tick_us = at_us
+                self._scheduler.at(at_us, self._tick_host, at_us)
 
-    def _host_due(self) -> None:
-        self._host_tick_at_ms = None
-        if self.alive:
+    def _tick_host(self, at_us: int) -> None:
+        if self.alive and at_us == self._host_tick_us:
+            self._host_due = True
             self._stir()
 
     def deliver(self, route: Route, frame: Response) -> None:
@@ -425,8 +431,7 @@ class Process:
         if not self.alive:
             return
         if not self.paused:
-            with self.world.watching(self):
-                ops = self.host.checkpoint(self.wall_ms())
+            ops = self.host.checkpoint(self.wall_ms())
             if ops:
                 self.disk.write(self, 0, ops)
         self._checkpoint_later()

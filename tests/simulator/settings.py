@@ -92,8 +92,8 @@ class Settings:
     """After so long without an answer a client asks again."""
     patience_ms: int = 8_000
     """After so long it gives up: the outcome is unknown."""
-    faults_ms: int = 14_000
-    quiet_ms: int = 9_000
+    faults_ms: int = 12_000
+    quiet_ms: int = 7_500
     between_ms: int = 700
     """Between two strokes of the nemesis, on average."""
     kept_transactions: int = 1_000
@@ -114,6 +114,7 @@ def draw_settings(seed: int) -> Settings:
     nodes = draw.choice([3, 3, 3, 4, 5])
     copies = draw.choice([2, 3, 3]) if nodes == 3 else draw.choice([2, 3])
     options = ReplicationOptions(
+        heartbeat_ms=draw.choice([100, 200, 230]),
         kept_entries=draw.choice([8, 40, 400, 4096]),
         append_entries_max=draw.choice([2, 16, 512, 512]),
         window_entries=draw.choice([16, 256, 4096]),

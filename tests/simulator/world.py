@@ -7,8 +7,7 @@ peace for `quiet_ms`, in which every match must get on.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hotseat.runtime.control_plane import (
@@ -147,8 +146,7 @@ class World:
         self._boots += 1
         boot = f"{node}-{self._boots}"
         self.trace.note(f"{boot} starts")
-        with self.failing_at(boot):
-            process = Process(self, node, boot)
+        process = Process(self, node, boot)
         self.network.processes[node] = process
         self.checks.booted(process)
         return process
@@ -267,24 +265,6 @@ class World:
             if all(ident in self.dead_idents for _, ident in record.isr):
                 lost.append(shard)
         return lost
-
-    # Watching the product's own checks.
-
-    @contextmanager
-    def watching(self, process: Process) -> Iterator[None]:
-        """Whatever the product raises there is a broken promise too."""
-        with self.failing_at(process.boot):
-            yield
-
-    @contextmanager
-    def failing_at(self, boot: str) -> Iterator[None]:
-        try:
-            yield
-        except Violation:
-            raise
-        except Exception as error:
-            text = f"{type(error).__name__} at {boot}: {error}"
-            raise Violation("product", text) from error
 
 
 def run_world(
