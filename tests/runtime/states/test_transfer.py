@@ -71,6 +71,18 @@ def test_a_match_that_moves_on_between_pages_is_whole_all_the_same() -> None:
     assert learner.codes() == owner.codes() == []
 
 
+def test_a_shard_of_many_matches_is_sent_page_by_page() -> None:
+    """However small they are: a page keeps nobody waiting for long."""
+    log = Log()
+    for number in range(300):
+        log.create(f"m{number:03}")
+    owner, learner = Node(), Node()
+    owner.own(log)
+    assert owner.feed(learner, limit=1 << 20) == 3
+    assert len(list(learner.states.lines(SHARD))) == 300
+    assert same(learner.state("m299"), log.states["m299"])
+
+
 def test_an_install_replaces_all_that_was_there() -> None:
     """What the learner had of an earlier life is gone, though it goes by the name."""
     log = played(Log(), "a", "b")
