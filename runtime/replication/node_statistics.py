@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ..control_plane import ShardRecord
@@ -117,9 +117,11 @@ class NodeStatistics:
     """Entries that wait for a commit, in all shards that are owned."""
     writes_in_flight: int
     """Requests to the coordinator without an answer."""
-    counters: NodeCounters
-    lag: Mapping[str, int] = field(default_factory=dict)
+    lag: int
+    """Entries that the replica furthest behind lacks, of a shard that is owned here."""
+    lag_by_node: Mapping[str, int]
     """By node: entries that its replicas of the shards owned here lack, together."""
+    counters: NodeCounters
 
     @classmethod
     def of(
@@ -134,6 +136,10 @@ class NodeStatistics:
         """Add up what the shards say."""
         roles = Counter(shard.role for shard in shards)
         owned = [shard for shard in shards if shard.role is Role.OWNER]
+        lags = [lag for shard in owned for lag in _lags(shard)]
+        by_node: Counter[str] = Counter()
+        for node, lag in lags:
+            by_node[node] += lag
         return cls(
             open=open,
             owned=roles[Role.OWNER],
@@ -145,5 +151,15 @@ class NodeStatistics:
             outstanding=outstanding,
             uncommitted=sum(shard.last_seq - shard.commit for shard in owned),
             writes_in_flight=writes_in_flight,
+            lag=max((lag for _, lag in lags), default=0),
+            lag_by_node=dict(by_node),
             counters=counters,
         )
+
+
+def _lags(shard: ShardReplica) -> Iterator[tuple[str, int]]:
+    """Node and entries that it lacks, for each other replica that an owner feeds."""
+    if shard.ownership is not None:
+        membership = shard.ownership.membership
+        for peer in (*membership.members, *membership.learners):
+            yield peer.node, shard.last_seq - peer.match

@@ -341,3 +341,42 @@ def test_in_memory_a_journal_that_fails_is_written_anew() -> None:
     cluster.advance(OPTIONS.retransmit_ms)
     for shard, found in disk.recover().shards.items():
         assert len(found.entries) == 3 * 3 * 3, shard
+
+
+def test_a_node_without_a_game_does_not_hold_its_matches() -> None:
+    """It joins the shards that it can serve; when it has the game, all of them."""
+    cluster = ReplicaCluster(2, shards=4, copies=2)
+    cluster.start("n1")
+    cluster.until(lambda: cluster.processes["n1"].core.outstanding() == 0)
+    cluster.until(lambda: len(cluster.processes["n1"].host.epochs) == 4)
+    owner = cluster.processes["n1"]
+    owner.runner.unfit({0: frozenset({"n2"})}, cluster.now_ms)
+    cluster.start("n2")
+    cluster.until(lambda: all(len(cluster.in_sync(s)) == 2 for s in (1, 2, 3)))
+    cluster.advance(2000)
+    assert cluster.in_sync(0) == ["n1"]
+    owner.runner.unfit({}, cluster.now_ms)
+    cluster.until(cluster.settled)
+
+
+def test_figures() -> None:
+    """Roles, what waits, and what has happened: for operators."""
+    cluster = started(nodes=2, shards=4, copies=2)
+    play(cluster)
+    cluster.advance(OPTIONS.retransmit_ms)
+    cluster.cut = {("n1", "n2")}
+    shard = next(s for s in range(4) if cluster.owner(s) == "n1")
+    cluster.propose(shard, "waits")
+    cluster.settle()
+    before = cluster.processes["n1"].core.statistics()
+    assert (before.owned, before.serving, before.following) == (2, 2, 2)
+    assert (before.uncommitted, before.lag, before.lag_by_node) == (1, 1, {"n2": 1})
+    assert (before.counters.claims, before.counters.joins) == (2, 2)
+    assert before.counters.committed == 4 * 3 * 3
+    cluster.until(lambda: cluster.in_sync(shard) == ["n1"])
+    cluster.cut = set()
+    cluster.until(cluster.settled)
+    after = cluster.processes["n1"].core.statistics()
+    assert after.counters.evictions == 2
+    assert after.outstanding == 0
+    assert after.open
