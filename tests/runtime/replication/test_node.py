@@ -377,6 +377,6 @@ def test_figures() -> None:
     cluster.cut = set()
     cluster.until(cluster.settled)
     after = cluster.processes["n1"].core.statistics()
-    assert after.counters.evictions == 2
+    assert after.counters.evictions == 1  # the other shard had nothing to send
     assert after.outstanding == 0
     assert after.open
