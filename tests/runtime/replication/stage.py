@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from hotseat.runtime.control_plane import Move, ShardRecord
+from hotseat.runtime.control_plane import ShardRecord
 from hotseat.runtime.coordinator import CasConflict, CasOk, CasOutcome, CasUnknown
 from hotseat.runtime.replication.effects import Effects, RecordWrite
 from hotseat.runtime.replication.me import Me
@@ -16,6 +16,7 @@ from hotseat.runtime.replication.message import Entry, Message, Piece
 from hotseat.runtime.replication.options import ReplicationOptions
 from hotseat.runtime.replication.output import Output
 from hotseat.runtime.replication.recovered import RecoveredShard
+from hotseat.runtime.replication.role import Role
 from hotseat.runtime.replication.shard import ShardReplica
 
 __all__ = ["Bench", "Replica", "item"]
@@ -264,6 +265,9 @@ class Bench:
         self.run()
         self.pass_ms(300)
 
+    def role(self, node: str) -> Role:
+        return self[node].core.role
+
     def owner(self) -> str | None:
         owners = [n for n in sorted(self.replicas) if self[n].core.serving]
         assert len(owners) <= 1, owners
@@ -290,6 +294,3 @@ class Bench:
         if answered:
             self.settle(node)
         return answered
-
-    def move(self, to: str) -> Move:
-        return Move(to, "op1")

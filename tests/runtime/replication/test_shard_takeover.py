@@ -36,7 +36,7 @@ def test_only_the_in_sync_set_takes_over() -> None:
     bench.kill("a")
     bench.pass_ms(10_000)
     assert bench.owner() is None
-    assert bench["b"].core.role is Role.IDLE
+    assert bench.role("b") is Role.IDLE
 
 
 def test_a_refused_connection_is_enough() -> None:
@@ -46,7 +46,7 @@ def test_a_refused_connection_is_enough() -> None:
     bench["b"].core.refused("a", bench.now)
     bench.settle("b")
     bench.run()
-    assert bench["b"].core.role is Role.OWNER
+    assert bench.role("b") is Role.OWNER
 
 
 def test_followers_wait_by_their_place() -> None:
@@ -56,7 +56,7 @@ def test_followers_wait_by_their_place() -> None:
     for node in "bc":
         bench[node].core.refused("a", bench.now)
     bench.settle("c")
-    assert bench["c"].core.role is Role.FOLLOWER
+    assert bench.role("c") is Role.FOLLOWER
     assert bench["c"].core.due_ms() == bench.now + bench.options.stagger_ms
 
 
@@ -75,7 +75,7 @@ def test_the_promise_is_durable_before_the_claim() -> None:
     bench.kill("a")
     bench["b"].core.refused("a", bench.now)
     bench.settle("b")
-    assert bench["b"].core.role is Role.CANDIDATE
+    assert bench.role("b") is Role.CANDIDATE
     assert not bench["b"].writes
     bench.persist("b")
     assert len(bench["b"].writes) == 1
@@ -111,7 +111,7 @@ def test_a_claim_of_unknown_outcome_is_written_again_from_the_same_revision() ->
     bench.write("b")
     bench.read("b")
     bench.settle("b")
-    assert bench["b"].core.role is Role.OWNER
+    assert bench.role("b") is Role.OWNER
     assert bench["b"].core.epoch == 2
 
 
@@ -124,12 +124,12 @@ def test_a_candidate_gives_up_when_another_one_owns_the_epoch() -> None:
         bench.settle(node)
     bench.now += 100
     bench.settle("c")
-    assert bench["c"].core.role is Role.CANDIDATE
+    assert bench.role("c") is Role.CANDIDATE
     bench.write("c")
     bench.read("b")
     bench.run()
-    assert bench["c"].core.role is Role.OWNER
-    assert bench["b"].core.role is Role.FOLLOWER
+    assert bench.role("c") is Role.OWNER
+    assert bench.role("b") is Role.FOLLOWER
 
 
 def test_a_candidate_that_is_evicted_claims_no_more() -> None:
@@ -137,12 +137,12 @@ def test_a_candidate_that_is_evicted_claims_no_more() -> None:
     bench = served()
     bench["b"].core.takeover.prompted(bench.now)
     bench.settle("b")
-    assert bench["b"].core.role is Role.CANDIDATE
+    assert bench.role("b") is Role.CANDIDATE
     assert bench.record is not None
     bench.edit(isr=tuple(pair for pair in bench.record.isr if pair[0] != "b"))
     bench["b"].writes.clear()
     bench.pass_ms(100)
-    assert bench["b"].core.role is not Role.CANDIDATE
+    assert bench.role("b") is not Role.CANDIDATE
 
 
 def test_nothing_is_served_before_the_tail_is_committed() -> None:
@@ -156,7 +156,7 @@ def test_nothing_is_served_before_the_tail_is_committed() -> None:
     bench.cut = {("b", "c")}
     bench.settle("b")
     bench.write("b")
-    assert bench["b"].core.role is Role.OWNER
+    assert bench.role("b") is Role.OWNER
     assert not bench["b"].core.serving
     assert bench["b"].committed == ["x"]
     bench.cut = set()
@@ -189,7 +189,7 @@ def test_an_owner_that_sees_another_one_in_the_record_steps_down() -> None:
     assert bench.record is not None
     pair = bench.record.isr[1]
     bench.edit(owner="b", epoch=2, isr=(pair,))
-    assert bench["a"].core.role is Role.LEARNER
+    assert bench.role("a") is Role.LEARNER
     assert bench["a"].log() == [(1, "x")]
 
 
@@ -229,7 +229,7 @@ def test_an_owner_that_resigns_is_replaced_at_once() -> None:
     bench["a"].me.serving_allowed = False
     bench["a"].core.resign(bench.now)
     bench.settle("a")
-    assert bench["a"].core.role is Role.FOLLOWER
+    assert bench.role("a") is Role.FOLLOWER
     bench.run()
     bench.pass_ms(100)
     assert bench.owner() == "b"
@@ -242,7 +242,7 @@ def test_a_resignation_of_another_epoch_says_nothing() -> None:
     late = Resigned(0, 1, bench["b"].me.ident)
     bench["b"].core.received("a", late, bench.now)
     bench.settle("b")
-    assert bench["b"].core.role is Role.FOLLOWER
+    assert bench.role("b") is Role.FOLLOWER
 
 
 def test_an_epoch_that_was_handed_over_is_taken_once() -> None:
