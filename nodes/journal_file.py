@@ -212,10 +212,13 @@ class JournalFile:
         Raises:
             JournalFailed: It takes none.
         """
+        fresh = None
         try:
             fresh = connect(self._path)
             prepare(fresh, self._path)
         except (sqlite3.Error, JournalForeign) as error:
+            if fresh is not None:
+                fresh.close()
             raise failed(self._path, error) from error
         # The other connection was open until now: nothing was rolled forward.
         old, self._connection = self._connection, fresh

@@ -147,8 +147,18 @@ class FileSink:
             if os.write(file, line) != len(line):
                 raise OSError("the line was written in part only")
             os.fsync(file)
+            if not end:
+                self._keep_name()
         finally:
             os.close(file)
+
+    def _keep_name(self) -> None:
+        """The name of a file that is new must be durable too."""
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 class WebhookSink:
