@@ -51,6 +51,8 @@ class HostingParts:
     replication: ReplicationOptions
     hosting: HostingOptions
     results: ResultOptions = field(default_factory=ResultOptions)
+    alive_ms: int = 0
+    """When an earlier process of this node lived last; 0: unknown."""
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -158,6 +160,7 @@ class Hosting:
             ask_state=runner.ask_state,
             alarm=io.alarm,
             now_ms=io.now_ms,
+            alive_ms=parts.alive_ms,
         )
         return runner
 

@@ -32,8 +32,10 @@ from ..runtime.journal import Journal
 from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
 from ..runtime.replication.node_statistics import NodeStatistics
 from ..runtime.shard_table import ShardTable
+from .alive_mark import AliveMark
 from .breadcrumb import BreadcrumbGuard, open_breadcrumb
 from .cluster_dir import ClusterDir
+from .collector import Collector, CollectorStatistics, bounded_pauses
 from .door import Door
 from .games import Games
 from .health import Health
@@ -68,6 +70,7 @@ STATISTICS: Mapping[str, type] = {
     "outlet": OutletStatistics,
     "keeper": KeeperStatistics,
     "guard": GuardStatistics,
+    "collector": CollectorStatistics,
     "replicator": ReplicatorStatistics,
     "committer": ReplicatedCommitterStatistics,
     "states": HostingStatistics,
@@ -112,6 +115,7 @@ async def run_node(config: Config) -> None:
                 advertise=config.node.advertise,
             )
         )
+        collector = stack.enter_context(bounded_pauses())
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
         left = ""
         if config.node.breadcrumb:
@@ -121,6 +125,7 @@ async def run_node(config: Config) -> None:
             left, written = stack.enter_context(crumb)
             guard = BreadcrumbGuard(guard, written)
         node = Node(config, home, games, endpoint, coordinator, journal, guard, left)
+        node.collector = collector
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
@@ -162,6 +167,7 @@ class Node:
         self._outlet = NodeOutlet(endpoint)
         self._guard = guard
         self._seen_at_death = seen_at_death
+        self._alive = AliveMark(home.make_node_folder(name) / "alive")
         keys = Keys(config.cluster.id)
         cluster = _cluster_record(config)
         self._hosting = Hosting(
@@ -176,6 +182,7 @@ class Node:
                 replication=config.replication,
                 hosting=config.hosting,
                 results=config.results,
+                alive_ms=self._alive.last_ms,
             ),
             cluster,
             adopted=self._adopted,
@@ -197,6 +204,7 @@ class Node:
             first=lambda: self._report_death(coordinator, keys),
         )
         self.pages_url = ""
+        self.collector = Collector()
         facts = {
             "node": name,
             "cluster": config.cluster.id,
@@ -278,6 +286,7 @@ class Node:
                 with self._replicator.batch():
                     self._switchboard.ownership_changed()
             self._switchboard.tick()
+            self._alive.touch(self._hosting.clock.now_ms())
 
     async def _announce_ready(self) -> None:
         await self._keeper.wait_ready()
@@ -365,6 +374,7 @@ class Node:
             "outlet": self._outlet.statistics(),
             "keeper": self._keeper.statistics(),
             "guard": self._guard.statistics(),
+            "collector": self.collector.statistics(),
             "replicator": self._replicator.statistics(),
             "committer": self._hosting.committer.statistics(),
             "states": self._hosting.states.statistics(),

@@ -85,9 +85,11 @@ class ReplicaHost:
         ask_state: Callable[[int, str, int], None],
         alarm: Callable[[Alarm], None],
         now_ms: Callable[[], int],
+        alive_ms: int = 0,
     ) -> None:
         """`ask_state(shard, match, now_ms)` is the runner's; `alarm` tells an operator;
-        `now_ms` is the runner's clock, `clock` the wall's.
+        `now_ms` is the runner's clock, `clock` the wall's. `alive_ms` is when an
+        earlier process of this node lived last, by the wall (0: unknown).
         """
         self._states = states
         self._committer = committer
@@ -96,6 +98,7 @@ class ReplicaHost:
         self._ask_state = ask_state
         self._alarm = alarm
         self._now_ms = now_ms
+        self._alive_ms = alive_ms
 
     def demoted(self, demoted: Demoted) -> None:
         """Serve no longer; answer what waits; drop what is not committed."""
@@ -121,7 +124,9 @@ class ReplicaHost:
 
     def serving(self, serving: Serving) -> None:
         """Serve the shard from now on."""
-        heard_ms = serving.last_heard_ms
+        # Nobody was heard since this process began: then nobody served, as far as can
+        # be known, since the one before it ended.
+        heard_ms = serving.last_heard_ms or self._alive_ms
         outage_ms = max(0, self._clock.now_ms() - heard_ms) if heard_ms else 0
         self._matches.adopt(serving.shard, serving.epoch, outage_ms)
         self._matches.work()

@@ -7,6 +7,7 @@ import pytest
 from hotseat.engine.definition import Game, define_game, state, timeout, views
 from hotseat.nodes.outages import OUTAGE_MS_MIN
 from hotseat.runtime.frame import Sync, ViewUpdate
+from hotseat.runtime.hosting.replica_host import ReplicaHost
 from hotseat.runtime.match_state import MatchState
 
 from ..hosting import ALICE, BOB
@@ -89,6 +90,27 @@ def test_an_overdue_deadline_waits_for_the_credit() -> None:
     assert lapses(follower, match) == 0
     assert follower.supervisor.next_due_ms() == TURN_MS + 59_500
     assert follower.supervisor.statistics().outages_owed == 0
+
+
+def test_after_a_stop_of_everything_the_time_since_the_last_mark_counts() -> None:
+    """Nobody was heard: the earlier process of this node was the last to serve."""
+    owner, follower = pair(patient())
+    match = owner.seated("patient")
+    follower.host = ReplicaHost(
+        follower.states,
+        follower.committer,
+        follower.supervisor,
+        follower.clock,
+        ask_state=lambda shard, match, now_ms: None,
+        alarm=follower.alarms.append,
+        now_ms=follower.clock.now_ms,
+        alive_ms=700,
+    )
+    follower.clock.ms = 30_700
+    fail_over(owner, follower)
+    found = follower.states.get(match)
+    assert isinstance(found, MatchState)
+    assert found.armed_ms == TURN_MS + 30_000
 
 
 def test_very_many_matches_are_credited_some_at_a_time() -> None:
