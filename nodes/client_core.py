@@ -78,7 +78,7 @@ REMEMBERED_REQUESTS = 8
 _SEATED = (Dispatch, TakeBack, Sync)
 """What a seat's session asks."""
 
-WATCH_PACE_S = 0.0005
+WATCH_PACE_S = 0.001
 """Between two watches that are renewed together. Views are worth less than answers: a
 thousand of them must not go before the actions of players who wait."""
 

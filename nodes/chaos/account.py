@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from ...engine.digest import digest_of
 from ...engine.errors import EngineError
 from ...engine.frozen import freeze
@@ -98,7 +100,8 @@ class MatchAccount:
         self._acked: dict[Key, _Acked] = {}  # in the order of their acknowledgement
         self._unknown: dict[Key, tuple[str, Any]] = {}
         self._sessions: set[tuple[str, int]] = set()
-        self._seen: dict[tuple[str, int], bytes] = {}  # by seat and revision
+        # Packed, by seat and revision: digests are for later, when nobody plays.
+        self._seen: dict[tuple[str, int], bytes] = {}
         self._newest: dict[str, int] = {}  # revision that a seat has seen
         self._faults: Counter[str] = Counter()
         self._sentences: list[str] = []
@@ -134,8 +137,9 @@ class MatchAccount:
             )
             return
         self._newest[view.seat] = view.revision
-        place, digest = (view.seat, view.revision), _digest(view.view)
-        if self._seen.setdefault(place, digest) != digest:
+        place, packed = (view.seat, view.revision), msgspec.msgpack.encode(view.view)
+        seen = self._seen.setdefault(place, packed)
+        if seen != packed and _digest_of_packed(seen) != _digest(view.view):
             self._fault("strange", f"two different views of revision {view.revision}")
 
     def judge(
@@ -212,7 +216,9 @@ class MatchAccount:
             for state in replay_states(machine, records):
                 for seat in self._newest:
                     seen = unseen.pop((seat, state.revision), None)
-                    if seen is not None and seen != _digest(_shown(state, seat)):
+                    if seen is None:
+                        continue
+                    if _digest_of_packed(seen) != _digest(_shown(state, seat)):
                         sentence = f"is not what seat {seat!r} was shown"
                         self._fault("strange", f"revision {state.revision} {sentence}")
         except EngineError as error:
@@ -259,6 +265,10 @@ def _shown(state: MatchState, seat: str) -> Any:
     if seat:
         return state.machine.player_view(state.snapshot, seat)
     return state.machine.public_view(state.snapshot)
+
+
+def _digest_of_packed(packed: bytes) -> bytes:
+    return _digest(msgspec.msgpack.decode(packed))
 
 
 def _digest(value: Any) -> bytes:

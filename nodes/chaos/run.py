@@ -21,6 +21,7 @@ from ...runtime.match_id import shard_of
 from ..client import ClientOptions, connect
 from ..client_outcome import Refusal
 from ..client_shell import Client
+from ..collector import bounded_pauses
 from ..load.latency import Latencies
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
@@ -285,6 +286,7 @@ async def run_chaos(
         run = ChaosRun(plan, cluster)
         watch(run)
         async with AsyncExitStack() as stack:
+            stack.enter_context(bounded_pauses())
             clients = [
                 await stack.enter_async_context(connect(cluster.home, options=PATIENT))
                 for _ in range(plan.clients)
