@@ -156,6 +156,7 @@ class InstallTaker:
         context = self._context
         self.open = False
         context.effects.installs.append(Install(context.shard, (), 0, True))
+        context.data.wipe(0, 0, complete=False)  # the states of some pages, too
         context.data.wipe(0, 0, complete=True)
 
     def give_up(self) -> None:

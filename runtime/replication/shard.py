@@ -483,7 +483,9 @@ class ShardReplica:
             return Role.IDLE
         if self.context.mine in record.isr:
             return Role.FOLLOWER
-        return Role.LEARNER if self.context.me.node in record.want else Role.IDLE
+        node = self.context.me.node
+        moves_here = record.move is not None and record.move.to == node
+        return Role.LEARNER if moves_here or node in record.want else Role.IDLE
 
     def _become(self, role: Role) -> None:
         if role is not self.role:
