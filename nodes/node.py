@@ -308,6 +308,7 @@ class Node:
         An owner stays in it while its registration has lapsed: that is only a hint.
         """
         self._router.table_changed(table)
+        self._switchboard.table_changed(table)
         self._owners_changed.set()
         me = self._endpoint.identity.process
         entries = {name: entry for name, entry in table.nodes.items() if name != me}

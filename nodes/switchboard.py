@@ -39,6 +39,7 @@ from ..runtime.link import (
 )
 from ..runtime.replication import message as replication
 from ..runtime.route import Outlet, Route
+from ..runtime.shard_table import ShardTable
 from ..runtime.translate import refused
 from .parked import Parked, ParkedStatistics
 from .router import Answer, Forward, Keep, Router, Verdict, Wait
@@ -123,6 +124,7 @@ class Switchboard:
         )
         # For each client of ours: the epochs of the owners that it was told of.
         self._told: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._announced: dict[int, int] = {}  # epochs, by shard
         self._parked = Parked()
         self._clock = clock
         self._kept = self._forwarded = self._returned = 0
@@ -159,6 +161,19 @@ class Switchboard:
             else:
                 self._obey(verdict, waiting.route, waiting.frame, batch)
         self._flush(batch)
+
+    def table_changed(self, table: ShardTable) -> None:
+        """Tell the clients here of every shard that has another owner.
+
+        They need not find out by asking one that hangs, or is gone.
+        """
+        for shard in range(len(table)):
+            epoch, owner = table.epoch(shard), table.owner(shard)
+            if epoch > self._announced.get(shard, 0):
+                self._announced[shard] = epoch
+                for peer in self._peers.values():
+                    if peer.kind == "client":
+                        self._tell_owner(peer.process, shard, epoch, owner)
 
     def tick(self) -> None:
         """Answer what has waited too long. To be called a few times a second."""
@@ -280,14 +295,14 @@ class Switchboard:
             in_flight = self._in_flight[owner]
             if len(in_flight) < IN_FLIGHT_MAX:
                 in_flight[route.peer, frame.request] = None
-            self._tell_owner(route.peer, verdict)
+            self._tell_owner(route.peer, verdict.shard, verdict.epoch, owner)
 
-    def _tell_owner(self, client: str, verdict: Forward) -> None:
+    def _tell_owner(self, client: str, shard: int, epoch: int, owner: str) -> None:
         """Once, so that it may ask the owner itself the next time."""
         told = self._told[client]
-        if told.get(verdict.shard) != verdict.epoch:
-            told[verdict.shard] = verdict.epoch
-            self._tell(client, Moved(0, verdict.shard, verdict.epoch, verdict.owner))
+        if told.get(shard) != epoch:
+            told[shard] = epoch
+            self._tell(client, Moved(0, shard, epoch, owner))
 
     def _return(self, peer: Identity, frame: Returned) -> None:
         if frame.client not in self._peers:

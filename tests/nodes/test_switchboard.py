@@ -368,6 +368,19 @@ def test_an_owner_that_is_reached_again_gets_what_waited() -> None:
     assert [process for process, _ in stage.sent()] == ["n2", "c1"]
 
 
+def test_clients_are_told_of_a_new_owner_unasked_and_once() -> None:
+    """Who waits for one that hangs would not ask; nodes know by themselves."""
+    stage = Stage(owner="n2")
+    stage.board.table_changed(stage.table)
+    stage.sent()
+    stage.table.apply([ShardEntry(SHARD, "n3", 4)])
+    stage.board.table_changed(stage.table)
+    stage.board.table_changed(stage.table)
+    assert stage.sent() == [("c1", Moved(0, SHARD, 4, "n3"))]
+    stage.arrive("c1", SYNC)  # it is forwarded, and the client knows already
+    assert [process for process, _ in stage.sent()] == ["n3"]
+
+
 def test_nobody_waits_for_an_owner_for_ever() -> None:
     """After a while the client is told, and asks again with the same key."""
     stage = Stage(owner="n2")
