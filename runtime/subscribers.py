@@ -145,6 +145,8 @@ class Subscribers:
         again = self._flushed is not None and self._flushed[1] != state.credit_ms
         self._flushed = now
         self._owing = False
+        if not self._by_asker:
+            return []
         drawing = _Drawing(state, self._epoch, self._steps, self._options)
         deliveries: list[Delivery] = []
         for subscriber in self._by_asker.values():

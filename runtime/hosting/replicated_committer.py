@@ -139,6 +139,8 @@ class ReplicatedCommitter:
 
     def problem(self, match: str) -> str:
         """`busy` or `degraded`, while the match's shard can take nothing more."""
+        if not self._dirty:  # nothing waits anywhere
+            return ""
         shard = self._shards.get(shard_of(match, self._count))
         if shard is None:
             return ""
