@@ -335,6 +335,9 @@ class Player:
         elif code in ("not_seated", "resume_seat") and question.key[0] == "act":
             self._question = None
             self._sit_again(question)
+        elif code == "unknown_game":
+            self._elsewhere()
+            self._again(question, 500)
         elif code in ("game_over", "match_lost", "unknown_match", "quarantined"):
             self.world.account.ended(self, code)
             self._go_on()

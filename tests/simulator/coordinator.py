@@ -26,7 +26,7 @@ __all__ = ["LEASE_MS", "CoordinatorModel"]
 
 LEASE_MS = 2_000
 
-LATE_MS_MAX = 4_000
+LATE_MS_MAX = 2_500
 """A request may land so long after its sender gave up."""
 
 TIMEOUT_MS = 900

@@ -134,6 +134,9 @@ class HostedByProduct:
     def lines(self, shard: int) -> Sequence[MatchLine]:
         return list(self.states.lines(shard, ended=True))
 
+    def games(self, shard: int) -> frozenset[tuple[str, str]]:
+        return self.states.games(shard)
+
     def account(self, match: str) -> list[bytes]:
         records: list[bytes] = []
         while page := self.states.records(match, len(records), RECORD_BYTES):

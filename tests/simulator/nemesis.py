@@ -217,8 +217,6 @@ class Nemesis:
 
     def full_disk(self) -> None:
         """A disk is full, or refuses to write."""
-        if self._world.settings.durability == "memory":
-            return
         store = self._world.disks[self._node()].store
         self._world.trace.struck("full_disk")
         store.failing = self._draw.choice(["disk_full", "disk_refused"])

@@ -84,6 +84,9 @@ class HostedMatches(Host, Protocol):
 
     def lines(self, shard: int) -> Sequence[MatchLine]: ...
 
+    def games(self, shard: int) -> frozenset[tuple[str, str]]:
+        """(name, version) of the games whose matches go on in the shard."""
+
     def account(self, match: str) -> list[bytes]:
         """All packed records of a match, from the first on."""
 
@@ -298,6 +301,7 @@ class Process:
             return
         if self.directory.listing(listing):
             self._tell_registered()
+        self._tell_unfit()
         self.runner.listing(listing, asked_at, self.now_ms())
         if self.watched is None:
             self.watched = listing.revision
@@ -307,6 +311,19 @@ class Process:
         records = self.directory.records
         draining = frozenset(n for n, r in records.items() if r.state == "draining")
         self.runner.registered(frozenset(records), self.now_ms(), draining=draining)
+        self._tell_unfit()
+
+    def _tell_unfit(self) -> None:
+        """Which nodes lack a game of a shard that is served here."""
+        unfit: dict[int, frozenset[str]] = {}
+        for shard in self.serves:
+            needed = self.host.games(shard)
+            unfit[shard] = frozenset(
+                node
+                for node, record in self.directory.records.items()
+                if not needed <= set(record.games)
+            )
+        self.core.unfit(unfit, self.now_ms())
 
     def _take_persisted(self, ticket: int, ops: tuple[StoreOp, ...]) -> None:
         self.host.written(ops)

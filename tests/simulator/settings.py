@@ -64,7 +64,7 @@ RATES = (
 )
 """What may befall any message or request."""
 
-MISSING_VERSIONS = 0.0
+MISSING_VERSIONS = 0.05
 """How many worlds have a node that lacks the game."""
 
 Durability = Literal["memory", "disk"]
@@ -92,8 +92,8 @@ class Settings:
     """After so long without an answer a client asks again."""
     patience_ms: int = 8_000
     """After so long it gives up: the outcome is unknown."""
-    faults_ms: int = 12_000
-    quiet_ms: int = 7_500
+    faults_ms: int = 8_000
+    quiet_ms: int = 6_500
     between_ms: int = 700
     """Between two strokes of the nemesis, on average."""
     kept_transactions: int = 1_000
@@ -136,8 +136,9 @@ def draw_settings(seed: int) -> Settings:
         deadline_ms=draw.choice([0, 400, 1500]),
         think_ms=draw.choice([60, 120, 200, 300]),
         impatience_ms=draw.choice([100, 250, 600]),
-        patience_ms=draw.choice([2_000, 6_000]),
-        between_ms=draw.choice([300, 700, 1_500]),
+        patience_ms=draw.choice([1_500, 5_000]),
+        faults_ms=draw.choice([5_000, 8_000, 11_000]),
+        between_ms=draw.choice([200, 400, 900]),
         kept_transactions=draw.choice([4, 1_000]),
         checkpoint_ms=draw.choice([300, 1_000, 4_000]),
         clock_rates=draw.random() < 0.25,
