@@ -280,9 +280,10 @@ class Node:
     async def _reroute(self) -> None:
         """What waits for an owner goes on when there is one, or is told no."""
         while True:
-            self._owners_changed = anyio.Event()
             with anyio.move_on_after(TICK_S):
                 await self._owners_changed.wait()
+            if self._owners_changed.is_set():
+                self._owners_changed = anyio.Event()
                 with self._replicator.batch():
                     self._switchboard.ownership_changed()
             self._switchboard.tick()
@@ -353,6 +354,7 @@ class Node:
         return {
             "node": self._endpoint.identity.process,
             "ready": self.ready,
+            "pages": self.pages_url,
             "shards": sorted(self._router.owned),
             "epochs": {str(s): e for s, e in sorted(self._router.owned.items())},
             **self._copies(),

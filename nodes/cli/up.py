@@ -116,6 +116,14 @@ def up(
     min_in_sync: MinInSync = None,
     durability: Durability = None,
     game: Game = None,
+    metrics: Annotated[
+        bool,
+        Parameter(
+            help="Let each node tell /metrics, /healthz and /readyz on a port of "
+            "loopback; hotseat status --json says which.",
+            negative=(),
+        ),
+    ] = False,
     detach: Annotated[
         bool, Parameter(help="Return once all is ready; run on.", negative=())
     ] = False,
@@ -133,6 +141,7 @@ def up(
         coordinator,
         Redundancy(copies, min_in_sync, durability),
         tuple(game or ()),
+        metrics,
     )
     if detach:
         return _detach(asked)
@@ -153,6 +162,7 @@ class _Asked:
     coordinator: str | None
     redundancy: Redundancy
     games: tuple[str, ...]
+    metrics: bool = False
 
     def flags(self) -> list[str]:
         """The same, as a command line."""
@@ -169,6 +179,8 @@ class _Asked:
             flags += ["--min-in-sync", str(self.redundancy.min_isr)]
         if self.redundancy.durability is not None:
             flags += ["--durability", self.redundancy.durability]
+        if self.metrics:
+            flags += ["--metrics"]
         return [*flags, *_game_flags(self.games)]
 
 
@@ -240,7 +252,7 @@ def _run(
         config = _config(home, asked.games)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")
-        plan = _plan(home, asked.games, config.node.stop_grace_s, timeout_s)
+        plan = _plan(home, asked, config.node.stop_grace_s, timeout_s)
         place, logs = _shown(asked.path), _shown(asked.path / "logs")
         copies = home.redundancy.copies
         size = f"{len(plan.nodes)} nodes, {home.shards} shards, copies: {copies}"
@@ -277,7 +289,7 @@ def _config(home: ClusterDir, games: Sequence[str]) -> Config:
 
 def _plan(
     home: ClusterDir,
-    games: Sequence[str],
+    asked: _Asked,
     stop_grace_s: float,
     timeout_s: float | None,
 ) -> LocalPlan:
@@ -286,7 +298,8 @@ def _plan(
 
     def argv(node: str) -> Sequence[str]:
         place = ("--dir", str(home.path), "--node", node, "--with-parent")
-        return (*PYTHON, "node", *place, *_game_flags(games))
+        pages = ("--metrics", "127.0.0.1:0") if asked.metrics else ()
+        return (*PYTHON, "node", *place, *pages, *_game_flags(asked.games))
 
     return LocalPlan(
         home,
