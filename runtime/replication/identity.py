@@ -99,6 +99,11 @@ class Identity:
         return self.stage is Stage.OPEN
 
     @property
+    def at_rest(self) -> bool:
+        """Open, and nothing has happened since that somebody must be told."""
+        return self.stage is Stage.OPEN and not self._alarms
+
+    @property
     def reading_wanted(self) -> bool:
         """A record has moved past what is known: list."""
         return self._outdated

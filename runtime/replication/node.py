@@ -439,6 +439,8 @@ class NodeReplicas:
 
     def _step_identity(self) -> None:
         identity = self._identity
+        if identity.at_rest and self._me.serving_allowed:
+            return
         self._effects.alarms += identity.take_alarms()
         if identity.stage is Stage.TAKEN:
             self._stand_down()

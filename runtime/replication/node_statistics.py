@@ -75,12 +75,13 @@ class NodeCounters:
         self.demotions += len(output.demoted)
         self.served += len(output.serving)
         self.confirmed += len(output.confirmed)
-        self.committed += sum(len(c.entries) for c in output.committed)
-        self.installs_taken += sum(install.last for install in output.installs)
-        self.installs_sent += sum(
-            isinstance(send.message, InstallPage) and send.message.last
-            for send in output.sends
-        )
+        for committed in output.committed:
+            self.committed += len(committed.entries)
+        for install in output.installs:
+            self.installs_taken += install.last
+        for send in output.sends:
+            if isinstance(send.message, InstallPage):
+                self.installs_sent += send.message.last
 
 
 @dataclass(frozen=True, slots=True)
