@@ -69,7 +69,7 @@ class Replicas(Protocol):
 
     def changed(self, changes: Sequence[Change]) -> None: ...
 
-    def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None: ...
+    def registered(self, nodes: Mapping[str, NodeRecord]) -> None: ...
 
     def stand_down(self) -> None: ...
 
@@ -283,8 +283,7 @@ class Keeper:
             raise node_id_in_use(mine)
         if changed:
             self._nodes_changed(dict(records))
-            draining = {n for n, record in records.items() if record.state != "up"}
-            self._replicas.registered(frozenset(records), frozenset(draining))
+            self._replicas.registered(records)
             if self._readdress():
                 self._table_changed(self.table)
 

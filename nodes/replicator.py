@@ -13,7 +13,7 @@ is gone, and its followers need not wait for its silence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -22,7 +22,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ..runtime.clock import Clock, SystemClock
-from ..runtime.control_plane import ClusterRecord
+from ..runtime.control_plane import ClusterRecord, NodeRecord
 from ..runtime.coordinator import CasUnknown, Change, Coordinator, Listing
 from ..runtime.errors import CodecError, CoordinatorError, LinkError, NotServing
 from ..runtime.frame import ShardEntry
@@ -57,6 +57,9 @@ LOOK_PAUSES_S = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Before each attempt to connect to a node whose link was lost. After the last one its
 silence says as much."""
 
+LINGER_S = 0.05
+"""Between the last word and the end: a link that is closed drops what it holds."""
+
 SWEEP_S = 1.0
 """Between two looks for matches to put away."""
 
@@ -77,6 +80,8 @@ class States(Protocol):
     def failed(self, ops: Sequence[StoreOp]) -> None: ...
 
     def sweep(self, now_ms: int) -> None: ...
+
+    def games(self, shard: int) -> frozenset[tuple[str, str]]: ...
 
     def take_alarms(self) -> Iterable[Alarm]: ...
 
@@ -123,6 +128,9 @@ class Replicator:
         self._list_wanted: Callable[[], None] = lambda: None
         self._inboxes: dict[str, str] = {}  # of the nodes whose links are up
         self._durable_log = True
+        self._shards = 0
+        self._games: dict[str, frozenset[tuple[str, str]]] = {}  # by registered node
+        self._unfit: dict[int, frozenset[str]] = {}
         self._leaving = False
         self._due_ms = self._asleep_until_ms = math.inf
         self._timer = anyio.Event()
@@ -144,6 +152,7 @@ class Replicator:
         self._rows_changed = rows_changed
         self._list_wanted = list_wanted
         self._durable_log = cluster.durability == "disk"
+        self._shards = cluster.shards
         self._runner = self._build(cluster, self)
 
     async def run(self) -> None:
@@ -169,9 +178,11 @@ class Replicator:
             self._runner.stand_down(self.now_ms())
 
     async def leave(self) -> None:
-        """Serve nothing more; return when all that was promised is on the disk."""
+        """Serve nothing more; return when all that was promised is on the disk, and
+        what was said is on its way."""
         self.stand_down()
         await self._writer.rest()
+        await anyio.sleep(LINGER_S)
 
     def statistics(self) -> ReplicatorStatistics:
         return ReplicatorStatistics(
@@ -199,10 +210,30 @@ class Replicator:
         if self._runner is not None:
             self._runner.changed(changes, self.now_ms())
 
-    def registered(self, nodes: frozenset[str], draining: frozenset[str]) -> None:
+    def registered(self, nodes: Mapping[str, NodeRecord]) -> None:
         """The nodes that are registered now."""
+        self._games = {name: frozenset(node.games) for name, node in nodes.items()}
+        draining = {name for name, node in nodes.items() if node.state != "up"}
         if self._runner is not None:
-            self._runner.registered(nodes, self.now_ms(), draining=draining)
+            with self._runner.batch():
+                self._runner.registered(
+                    frozenset(nodes), self.now_ms(), draining=frozenset(draining)
+                )
+                self._judge_fitness(self._runner)
+
+    def _judge_fitness(self, runner: ReplicaRunner) -> None:
+        """Tell which nodes lack a game version that a shard's matches need."""
+        mine = frozenset(self._endpoint.identity.games)
+        unfit: dict[int, frozenset[str]] = {}
+        if not all(mine <= games for games in self._games.values()):
+            for shard in range(self._shards):
+                needed = self._states.games(shard)
+                lacking = {n for n, games in self._games.items() if needed - games}
+                if lacking:
+                    unfit[shard] = frozenset(lacking)
+        if unfit != self._unfit:
+            self._unfit = unfit
+            runner.unfit(unfit, self.now_ms())
 
     # What comes from links; the switchboard brings it.
 
@@ -396,6 +427,7 @@ class Replicator:
                 self._states.sweep(self._clock.now_ms())
                 for alarm in self._states.take_alarms():
                     self.alarm(alarm)
-                for shard, match in self._states.take_wanted():
-                    if self._runner is not None:
+                if self._runner is not None:
+                    for shard, match in self._states.take_wanted():
                         self._runner.ask_state(shard, match, self.now_ms())
+                    self._judge_fitness(self._runner)

@@ -37,7 +37,7 @@ from hotseat.runtime.errors import (
 )
 from hotseat.runtime.frame import Frame
 from hotseat.runtime.journal import StoreOp
-from hotseat.runtime.link import Endpoint
+from hotseat.runtime.link import Endpoint, Identity
 from hotseat.runtime.placement import initial_layout
 from hotseat.runtime.replica_runner import ReplicaRunner
 from hotseat.runtime.replication.node import NodeReplicas
@@ -58,6 +58,9 @@ KEYS = Keys("test")
 class NoLinks:
     """The endpoint of a node that reaches no other: there is one copy of each shard."""
 
+    def __init__(self, node: str, boot: str) -> None:
+        self.identity = Identity("test", node, "node", boot)
+
     def send(self, process: str, frame: Frame) -> None:
         raise LinkUnavailable(f"there is no link to {process}")
 
@@ -73,6 +76,9 @@ class NoStates:
     def failed(self, ops: Sequence[StoreOp]) -> None: ...
 
     def sweep(self, now_ms: int) -> None: ...
+
+    def games(self, shard: int) -> frozenset[tuple[str, str]]:
+        return frozenset()
 
     def take_alarms(self) -> tuple[Alarm, ...]:
         return ()
@@ -108,7 +114,7 @@ class Node:
         self.host = PlainHost()
         self.replicas = Replicator(
             self.coordinator,
-            cast("Endpoint", NoLinks()),
+            cast("Endpoint", NoLinks(self.name, self.boot)),
             MemoryJournal(self.disk),
             NoStates(),
             self.build,
