@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -11,7 +12,8 @@ from ..engine.errors import DefinitionError, InvalidGameError, InvalidMatchError
 from ..engine.jsonvalue import Json
 from ..engine.refusal import Refusal
 from ..engine.validate import hostable
-from ..runtime.budget import NO_GUARD, BudgetExceeded, Guard
+from ..runtime.budget import NO_GUARD, BudgetExceeded, Guard, OverrunTally
+from ..runtime.clock import Clock
 from ..runtime.codec import unpack
 from ..runtime.errors import CodecError, StateTooLarge
 from ..runtime.fault_log import FaultLog
@@ -20,9 +22,10 @@ from ..runtime.games import GameRegistry, UnknownGame
 from ..runtime.match import create_match, refusal
 from ..runtime.match_change import Change, content_digest
 from ..runtime.match_id import match_id
+from ..runtime.options import MatchOptions
 from ..runtime.translate import codec_refusal, refused, refused_frame
 
-__all__ = ["Creation", "read_creation", "start_match"]
+__all__ = ["Creation", "MatchStarter", "read_creation"]
 
 _log = structlog.get_logger()
 
@@ -40,6 +43,54 @@ class Creation(msgspec.Struct, frozen=True):
     match: str
     match_input: Json
     content: str
+
+
+class MatchStarter:
+    """Starts matches. Of a game whose code took too long over it again and again, none
+    is tried for a while."""
+
+    def __init__(
+        self,
+        games: GameRegistry,
+        options: MatchOptions,
+        clock: Clock,
+        random_bytes: Callable[[int], bytes],
+        guard: Guard = NO_GUARD,
+    ) -> None:
+        self._games = games
+        self._options = options
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._guard = guard
+        self._overruns: dict[str, OverrunTally] = {}  # by game
+
+    def start(
+        self, frame: CreateMatch, creation: Creation, epoch: int
+    ) -> Change | Refused:
+        """Start the match. Whatever the author's code does, this returns."""
+        overruns = self._overruns.get(frame.game)
+        if overruns is not None and overruns.is_full(self._clock.monotonic_s()):
+            return refused(frame.request, "resolver_timeout")
+        change = _start_match(
+            self._games,
+            frame,
+            creation,
+            epoch=epoch,
+            seed=self._random_bytes(16).hex(),
+            now_ms=self._clock.now_ms(),
+            guard=self._guard,
+        )
+        if isinstance(change, Refused) and change.code == "resolver_timeout":
+            self._note_overrun(frame.game)
+        return change
+
+    def _note_overrun(self, game: str) -> None:
+        options = self._options
+        overruns = self._overruns.setdefault(
+            game,
+            OverrunTally(options.resolver_timeouts_max, options.resolver_timeouts_s),
+        )
+        overruns.add(self._clock.monotonic_s())
 
 
 def read_creation(
@@ -68,7 +119,7 @@ def read_creation(
     return Creation(match, match_input, content)
 
 
-def start_match(
+def _start_match(
     games: GameRegistry,
     frame: CreateMatch,
     creation: Creation,
@@ -76,9 +127,8 @@ def start_match(
     epoch: int,
     seed: str,
     now_ms: int,
-    guard: Guard = NO_GUARD,
+    guard: Guard,
 ) -> Change | Refused:
-    """Start the match. Whatever the author's code does, this returns."""
     try:
         machine = games.get(frame.game, frame.version)
         problem = hostable(machine.game)

@@ -27,7 +27,7 @@ from anyio.abc import TaskGroup
 
 from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequest
-from ..runtime.budget import NO_GUARD, Guard, OverrunTally
+from ..runtime.budget import NO_GUARD, Guard
 from ..runtime.clock import Clock, SystemClock
 from ..runtime.command import CreditOutage, FireDeadline, NoteDelivered
 from ..runtime.committer import Committer, LocalCommitter
@@ -57,7 +57,7 @@ from ..runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
 from .crew import Crew
 from .ended_matches import Tombstone
-from .match_creation import Creation, read_creation, start_match
+from .match_creation import Creation, MatchStarter, read_creation
 from .match_timer import MatchTimer
 from .outages import Outages
 from .supervisor_statistics import SupervisorStatistics
@@ -116,11 +116,9 @@ class Supervisor:
         guard: Guard = NO_GUARD,
         source: MatchSource | None = None,
     ) -> None:
-        self._games = games
         self._outlet = outlet
         self._options = options or SupervisorOptions()
         self._clock = clock or SystemClock()
-        self._random_bytes = random_bytes
         self._shards = shards
         self._source = source
         self._committer = committer or LocalCommitter()
@@ -147,7 +145,9 @@ class Supervisor:
             self._clock.now_ms(),
             self._counts,
         )
-        self._overruns: dict[str, OverrunTally] = {}  # by game, while matches are made
+        self._starter = MatchStarter(
+            games, self._options.match, self._clock, random_bytes, guard
+        )
         self._epochs: dict[int, int] = {}
         self._outages = Outages(games)
         self._tasks: TaskGroup | None = None
@@ -478,34 +478,12 @@ class Supervisor:
         if not self._crew.make_room():
             self._refuse(route, frame.request, "node_full")
             return None
-        overruns = self._overruns.get(frame.game)
-        if overruns is not None and overruns.is_full(self._clock.monotonic_s()):
-            self._refuse(route, frame.request, "resolver_timeout")
-            return None
-        change = start_match(
-            self._games,
-            frame,
-            creation,
-            epoch=epoch,
-            seed=self._random_bytes(16).hex(),
-            now_ms=self._clock.now_ms(),
-            guard=self._context.guard,
-        )
+        change = self._starter.start(frame, creation, epoch)
         if isinstance(change, Refused):
-            if change.code == "resolver_timeout":
-                self._note_overrun(frame.game)
             self._outlet.deliver(route, change)
             return None
         self._counts["created"] += 1
         return self._crew.start(change, shard)
-
-    def _note_overrun(self, game: str) -> None:
-        """A game's code took too long over a new match; after a few, none is tried."""
-        match = self._options.match
-        overruns = self._overruns.setdefault(
-            game, OverrunTally(match.resolver_timeouts_max, match.resolver_timeouts_s)
-        )
-        overruns.add(self._clock.monotonic_s())
 
     def _failed(self, actor: MatchActor, error: BaseException) -> None:
         """Set the match apart: our own code failed, or its game runs away."""
