@@ -82,6 +82,10 @@ WATCH_PACE_S = 0.001
 """Between two watches that are renewed together. Views are worth less than answers: a
 thousand of them must not go before the actions of players who wait."""
 
+WATCH_PAUSE_S = 0.05
+"""Before the first of those that came from a node which is gone: by then it is known,
+as a rule, who has taken over."""
+
 LOCATE_PAUSE_S = 0.5
 """Between two questions to the doors."""
 
@@ -231,8 +235,8 @@ class ClientCore:
         peer.up, peer.down = False, True
         for question in tuple(self._questions.values()):
             if question.waiting and question.sent_to == process:
-                self._lost(now, question)
-        self._renew_all(now, lambda watch: watch.through == process)
+                self._pause(now, question)
+        self._renew_all(now, lambda watch: watch.through == process, WATCH_PAUSE_S)
         self._refresh_table(now)
         self._locate(now)
 
@@ -421,18 +425,6 @@ class ClientCore:
             self._locate(now)
         self._attempt(now, question, avoid=question.sent_to)
 
-    def _lost(self, now: float, question: _Question) -> None:
-        """Whom it was sent to is gone: the first time it goes elsewhere at once, where
-        it waits for the next owner."""
-        process = self.routing.choose(
-            question.match, lambda process: self._usable(now, process)
-        )
-        elsewhere = process is not None and self._usable(now, process)
-        if question.attempts == 1 and elsewhere:
-            self._attempt(now, question)
-        else:
-            self._pause(now, question)
-
     def _pause(self, now: float, question: _Question) -> None:
         """Wait before the next attempt: longer each time, never twice the same."""
         question.waiting = False
@@ -481,13 +473,15 @@ class ClientCore:
         watch.ticket = self._start(now, question, pause_s).ticket
         self._watches_due = min(self._watches_due, now + self._options.watch_idle_s)
 
-    def _renew_all(self, now: float, which: Callable[[Watch], bool]) -> None:
+    def _renew_all(
+        self, now: float, which: Callable[[Watch], bool], first_s: float = 0.0
+    ) -> None:
         """Ask for these watches again, one after the other, unless that is under way
         or there is no more."""
         asked = 0
         for watch in self._watches.values():
             if which(watch) and not watch.ticket and not watch.slot.ended:
-                self._ask_watch(now, watch, asked * WATCH_PACE_S)
+                self._ask_watch(now, watch, first_s + asked * WATCH_PACE_S)
                 asked += 1
 
     def _view(self, now: float, process: str, update: ViewUpdate) -> None:
@@ -524,6 +518,8 @@ class ClientCore:
         owner = self._owner(question)
         if owner in ("", question.owner, question.sent_to) or not question.attempts:
             return
+        if question.waiting and question.sent_to != question.owner:
+            return  # at a node that passes it on, and knows the new owner too
         if self.routing.address(owner) is not None and self._usable(now, owner):
             question.hops = 0
             self._attempt(now, question)

@@ -39,6 +39,9 @@ PATIENT = ClientOptions(timeout_s=30.0, requests_max=16_384, watches_max=65_536)
 CREATIONS_PER_S = 400.0
 BEGIN_S = 60.0
 
+WALKED_MIN = 20_000_000
+"""Of the collector here: the players must not stand still themselves."""
+
 
 @dataclass(slots=True)
 class Strike:
@@ -286,7 +289,7 @@ async def run_chaos(
         run = ChaosRun(plan, cluster)
         watch(run)
         async with AsyncExitStack() as stack:
-            stack.enter_context(bounded_pauses())
+            stack.enter_context(bounded_pauses(WALKED_MIN))
             clients = [
                 await stack.enter_async_context(connect(cluster.home, options=PATIENT))
                 for _ in range(plan.clients)
