@@ -122,13 +122,12 @@ class Follower:
         return True
 
     def probe(self, node: str, message: Probe) -> bool:
-        """Returns whether it is the owner's, and meant for this replica."""
-        if self._is_fenced(message.epoch):
-            self._fence(node, message.epoch)
-            return False
-        if message.ident != self._context.me.ident or not self._may_echo(message):
-            return False
+        """Returns whether it was answered: it is the owner's, of the epoch that this
+        replica follows."""
         me = self._context.me
+        if not self._may_echo(message):
+            self.fence(node, message.epoch)
+            return False
         echo = Echo(self._context.shard, message.epoch, me.ident, me.boot, message.read)
         self._context.effects.send(node, echo)
         return True
@@ -210,6 +209,7 @@ class Follower:
         """Rule 7; and only where the owner's frames were taken (it is loaded)."""
         return (
             message.epoch == self._context.data.promised == self.epoch
+            and message.ident == self._context.me.ident
             and not self.claiming
             and self._may_take_part()
         )

@@ -522,6 +522,10 @@ class ShardReplica:
     def _owner_says(
         self, node: str, message: Append | InstallPage | Probe, now_ms: int
     ) -> None:
+        if isinstance(message, Probe):
+            if self.follower.probe(node, message):
+                self.takeover.heard(message.epoch, now_ms)
+            return
         if self.ownership is not None:
             if self.follower.fence(node, message.epoch):
                 return
@@ -530,14 +534,12 @@ class ShardReplica:
             self._demote()
         if isinstance(message, Append):
             valid = self.follower.append(node, message)
-        elif isinstance(message, InstallPage):
-            valid = self.follower.install(node, message)
         else:
-            valid = self.follower.probe(node, message)
+            valid = self.follower.install(node, message)
         if not valid:
             return
         self.takeover.heard(message.epoch, now_ms)
-        if self.takeover.goal is not None and not isinstance(message, Probe):
+        if self.takeover.goal is not None:
             # Another one owns the epoch that was to be claimed, or a later one.
             self.takeover.end()
             self._become(self._role_by_record())
