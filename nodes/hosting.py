@@ -70,6 +70,7 @@ class Hosting:
         *,
         adopted: Callable[[int, int], None],
         released: Callable[[int], None],
+        node_gone: Callable[[str], None],
     ) -> None:
         """`cluster` is the record as it should be; `begin` brings the one that is."""
         self._parts = parts
@@ -94,6 +95,7 @@ class Hosting:
             self.states,
             self._build,
             parts.clock,
+            node_gone,
         )
         self.reporter = ResultReporter(
             parts.results,

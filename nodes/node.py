@@ -33,7 +33,12 @@ from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
 from ..runtime.replication.node_statistics import NodeStatistics
 from ..runtime.shard_table import ShardTable
 from .alive_mark import AliveMark
-from .breadcrumb import BreadcrumbGuard, open_breadcrumb
+from .breadcrumb import (
+    Breadcrumb,
+    BreadcrumbGuard,
+    open_breadcrumb,
+    read_breadcrumb,
+)
 from .cluster_dir import ClusterDir
 from .collector import Collector, CollectorStatistics, bounded_pauses
 from .door import Door
@@ -57,6 +62,9 @@ from .telemetry import get_logger
 from .watchdog import open_watchdog
 
 __all__ = ["STATISTICS", "Node", "run_node"]
+
+BREADCRUMB = "breadcrumb"
+"""The file's name in a node's folder."""
 
 TICK_S = 0.1
 """Between two looks for requests that have waited too long for an owner."""
@@ -117,13 +125,12 @@ async def run_node(config: Config) -> None:
         )
         collector = stack.enter_context(bounded_pauses())
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
-        left = ""
+        left: Breadcrumb | None = None
         if config.node.breadcrumb:
-            crumb = open_breadcrumb(
-                home.make_node_folder(config.node.id) / "breadcrumb"
-            )
-            left, written = stack.enter_context(crumb)
-            guard = BreadcrumbGuard(guard, written)
+            path = home.make_node_folder(config.node.id) / BREADCRUMB
+            opened = open_breadcrumb(path, identity.incarnation)
+            left, crumb = stack.enter_context(opened)
+            guard = BreadcrumbGuard(guard, crumb)
         node = Node(config, home, games, endpoint, coordinator, journal, guard, left)
         node.collector = collector
         await stack.enter_async_context(node.supervisor)
@@ -152,9 +159,9 @@ class Node:
         coordinator: Coordinator,
         journal: Journal,
         guard: Guard = NO_GUARD,
-        seen_at_death: str = "",
+        left: Breadcrumb | None = None,
     ) -> None:
-        """`seen_at_death`: the match whose code ran when the last process died."""
+        """`left`: what this node's last process was running when it died."""
         self._home = home
         self._endpoint = endpoint
         self._stopping = anyio.Event()
@@ -166,9 +173,11 @@ class Node:
         self._router = Router(name, config.cluster.shards)
         self._outlet = NodeOutlet(endpoint)
         self._guard = guard
-        self._seen_at_death = seen_at_death
+        self._left = {} if left is None else {config.node.id: left}
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
-        keys = Keys(config.cluster.id)
+        self._deaths = anyio.Event()
+        self._coordinator = coordinator
+        self._keys = Keys(config.cluster.id)
         cluster = _cluster_record(config)
         self._hosting = Hosting(
             HostingParts(
@@ -187,6 +196,7 @@ class Node:
             cluster,
             adopted=self._adopted,
             released=self._released,
+            node_gone=self._node_gone,
         )
         self.supervisor = self._hosting.supervisor
         self._replicator = self._hosting.replicator
@@ -200,8 +210,8 @@ class Node:
             self._replicator,
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
-            poison=PoisonWatch(keys, self._set_apart),
-            first=lambda: self._report_death(coordinator, keys),
+            poison=PoisonWatch(self._keys, self._set_apart),
+            first=self._report_deaths,
         )
         self.pages_url = ""
         self.collector = Collector()
@@ -256,6 +266,7 @@ class Node:
             tasks.start_soon(self._keep)
             tasks.start_soon(self._announce_ready)
             tasks.start_soon(self._reroute)
+            tasks.start_soon(self._tell_deaths)
             await self._stopping.wait()
             await self._replicator.leave()
             tasks.cancel_scope.cancel()
@@ -319,16 +330,32 @@ class Node:
             self._endpoint.connect(PeerAddress(name, entry.inbox, entry.incarnation))
         self._linked = set(entries)
 
-    async def _report_death(self, coordinator: Coordinator, keys: Keys) -> None:
+    def _node_gone(self, node: str) -> None:
+        """Another node's process has ended. If it was on this machine, its breadcrumb
+        says in which match's code, if in any."""
+        left = read_breadcrumb(self._home.node_path(node) / BREADCRUMB)
+        if left is not None:
+            self._left[node] = left
+            self._deaths.set()
+
+    async def _tell_deaths(self) -> None:
+        while True:
+            await self._deaths.wait()
+            self._deaths = anyio.Event()
+            try:
+                await self._report_deaths()
+            except CoordinatorError as error:
+                log.warning("death_not_told", error=str(error))
+
+    async def _report_deaths(self) -> None:
         """
         Raises:
             CoordinatorUnavailable: Call again.
         """
-        match, node = self._seen_at_death, self._endpoint.identity.process
-        if match:
+        for node, left in [*self._left.items()]:
             now_ms = self._hosting.clock.now_ms()
-            await report_death(coordinator, keys, match, node, now_ms)
-            self._seen_at_death = ""
+            await report_death(self._coordinator, self._keys, node, left, now_ms)
+            del self._left[node]
 
     def _set_apart(self, match: str) -> None:
         log.error("match_poison", match=match)

@@ -1,9 +1,10 @@
 """Matches whose code ran when node processes died, as the whole cluster knows them.
 
-A process that starts finds in its breadcrumb which match's code its predecessor was
-running when it died, and writes that into the coordinator. A match that was seen at two
-deaths within `WINDOW_MS` is poison: every node sets it apart, so that it does not end
-its next owner too. It stays so: an operator must look at it.
+A node that finds another one of its machine gone, and a process that starts after
+another, read in the breadcrumb which match's code the dead one was running, and write
+that into the coordinator. A match that was seen at two deaths within `WINDOW_MS` is
+poison: every node sets it apart, so that it does not end its next owner too. It stays
+so: an operator must look at it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..runtime.control_plane import (
 from ..runtime.coordinator import ABSENT, Change, Coordinator, Entry, Listing, Write
 from ..runtime.errors import ControlRecordInvalid
 from ..runtime.settle import read_key, settle_write
+from .breadcrumb import Breadcrumb
 from .telemetry import get_logger
 
 __all__ = [
@@ -46,21 +48,26 @@ log = get_logger()
 
 
 async def report_death(
-    coordinator: Coordinator, keys: Keys, match: str, node: str, now_ms: int
+    coordinator: Coordinator, keys: Keys, node: str, left: Breadcrumb, now_ms: int
 ) -> None:
-    """Write down that `node` died while the code of `match` ran.
+    """Write down that a process of `node` died while the code of a match ran.
+
+    Of one death several may tell: it is counted once.
 
     Raises:
         CoordinatorUnavailable: No answer, or none that settles it. Ask again.
         ControlRecordInvalid: What stands there cannot be read by this version.
     """
+    match = left.match
     key = keys.poison(match)
     while True:
         entry = await read_key(coordinator, key)
         known: tuple[Death, ...] = ()
         if entry is not None:
             known = decode_record(PoisonRecord, key, entry.value).deaths
-        deaths = (*known, Death(node, now_ms))[-DEATHS_KEPT:]
+        if any((death.node, death.boot) == (node, left.boot) for death in known):
+            return
+        deaths = (*known, Death(node, left.boot, now_ms))[-DEATHS_KEPT:]
         settled = await settle_write(
             coordinator,
             key,

@@ -112,13 +112,16 @@ class Replicator:
         states: States,
         build: Callable[[ClusterRecord, Replicator], ReplicaRunner],
         clock: Clock | None = None,
+        node_gone: Callable[[str], None] = lambda node: None,
     ) -> None:
-        """`build` makes the core and its runner once the cluster's record is known."""
+        """`build` makes the core and its runner once the cluster's record is known;
+        `node_gone` hears of each node whose process has ended."""
         self._coordinator = coordinator
         self._endpoint = endpoint
         self._states = states
         self._build = build
         self._clock = clock or SystemClock()
+        self._node_gone = node_gone
         self._writer = JournalWriter(
             journal, done=self._durable, failed=self._not_durable, mended=self._mended
         )
@@ -278,6 +281,7 @@ class Replicator:
                 self._refusals += 1
                 log.warning("node_gone", peer=node)
                 self._runner.refused(node, self.now_ms())
+                self._node_gone(node)
                 return
 
     # What the matches want; see `ReplicaRunner`.

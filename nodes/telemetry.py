@@ -64,6 +64,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "node_gone": "A node's link broke and its inbox refuses: its process is gone.",
         "match_seen_at_death": "The node died while this match's code ran.",
         "match_poison": "A match whose code ran when nodes died is set apart.",
+        "death_not_told": "In which match a node died could not be written down.",
         "poison_record_invalid": "What stands at a match's poison key cannot be read.",
         "node_record_invalid": "What stands at a node's key cannot be read: ignored.",
         "coordinator_unavailable": "No answer; what is owned goes on being served.",

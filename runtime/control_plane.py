@@ -129,6 +129,7 @@ class Death(msgspec.Struct, frozen=True):
     """A node process that ended while a match's code was running, and when."""
 
     node: str
+    boot: str
     at_ms: int
 
 
