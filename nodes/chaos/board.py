@@ -22,6 +22,7 @@ from .run import ChaosRun
 __all__ = ["Board"]
 
 REFRESH_S = 0.2
+STARTING = Text("starting the nodes", style="yellow")
 STATE_STYLES = {"running": "green", "dead": "bold red", "frozen": "bold blue"}
 
 
@@ -54,8 +55,9 @@ class Board:
         with Live(console=self._console, auto_refresh=False, transient=True) as live:
 
             def draw() -> None:
-                if self._run is not None:
-                    live.update(_drawn(self._run, self._rate()), refresh=True)
+                run = self._run
+                shown = STARTING if run is None else _drawn(run, self._rate())
+                live.update(shown, refresh=True)
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._ask_health)
@@ -98,7 +100,7 @@ def _drawn(run: ChaosRun, per_s: float) -> RenderableType:
     )
     lines: list[RenderableType] = [
         Text(title, style="bold"),
-        _nodes(run, run.health),
+        *([] if run.phase == "done" else [_nodes(run, run.health)]),
         Text(
             f"{len(run.playing)} matches are played, {run.ended} have ended; "
             f"{run.acked:,} actions acknowledged, {per_s:.0f} per second "
@@ -113,6 +115,8 @@ def _drawn(run: ChaosRun, per_s: float) -> RenderableType:
 def _phase(run: ChaosRun) -> str:
     if run.phase == "verifying":
         return f"checking every log: {run.judged} of {len(run.played)}"
+    if run.phase == "done":
+        return "stopping the nodes"
     waiting = run.silences.waiting
     return f"{run.phase}" + (f": {waiting} matches wait for an answer" * bool(waiting))
 
