@@ -488,6 +488,9 @@ class ClientCore:
         watch = self._watches.get((update.match, update.seat))
         if watch is None:
             return
+        if update.revision < self.memory.revision(update.match):
+            watch.slot.dropped += 1  # from a node that is behind, and may not know it
+            return
         watch.through, watch.heard = process, now
         self.memory.saw(update.match, update.revision)
         if watch.slot.accept(update):

@@ -15,6 +15,10 @@ __all__ = ["TICK_MS", "MatchTimer"]
 # wait. Also how often `on_tick` is called.
 TICK_MS = 1_000
 
+# Deadlines that are fired in one go. After a takeover very many may be overdue: what
+# comes meanwhile must not wait for all of them.
+_FIRED_AT_ONCE = 256
+
 # A deadline whose match could take no message is tried again after so long.
 _RETRY_MS = 50
 
@@ -55,9 +59,9 @@ class MatchTimer:
         return self._deadlines.statistics()
 
     def tick(self, now_ms: int) -> None:
-        """Fire what has come by `now_ms`."""
+        """Fire what has come by `now_ms`; of very much the rest is due again at once."""
         self._on_tick(now_ms)
-        for due in self._deadlines.due(now_ms):
+        for due in self._deadlines.due(now_ms, _FIRED_AT_ONCE):
             if not self._fire(due):
                 self._deadlines.arm(due.match, due.revision, now_ms + _RETRY_MS)
 

@@ -9,6 +9,7 @@ is told that it has come compares, and does nothing if the match has moved on.
 from __future__ import annotations
 
 import heapq
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,10 +71,10 @@ class Deadlines:
         self._drop_dead()
         return self._heap[0][0] if self._heap else None
 
-    def due(self, now_ms: int) -> list[DueDeadline]:
-        """Take all deadlines at or before `now_ms`, earliest first."""
+    def due(self, now_ms: int, most: int = sys.maxsize) -> list[DueDeadline]:
+        """Take the deadlines at or before `now_ms`, earliest first, `most` at most."""
         due: list[DueDeadline] = []
-        while self._heap and self._heap[0][0] <= now_ms:
+        while self._heap and self._heap[0][0] <= now_ms and len(due) < most:
             at_ms, match, revision = heapq.heappop(self._heap)
             armed = self._armed.get(match)
             if armed == DueDeadline(match, revision, at_ms):

@@ -73,3 +73,23 @@ async def test_a_wall_clock_that_is_set_forward_is_noticed(
     await trio.sleep(TICK_MS / 1_000)
     assert len(fired) == 1
     assert ticks[-1] == 3_600_000
+
+
+def test_very_many_that_are_overdue_are_fired_some_at_a_time() -> None:
+    """All of them, earliest first; the loop gets its turn in between."""
+    fired: list[str] = []
+
+    def fire(due: DueDeadline) -> bool:
+        fired.append(due.match)
+        return True
+
+    timer = MatchTimer(HeldClock(), fire, lambda now_ms: None)
+    for number in range(600):
+        timer.arm(str(number), 1, number)
+    timer.tick(1_000)
+    first = len(fired)
+    assert 0 < first < 600
+    while (due_ms := timer.next_due_ms()) is not None:
+        assert due_ms <= 1_000
+        timer.tick(1_000)
+    assert fired == [str(number) for number in range(600)]
