@@ -59,7 +59,7 @@ class MatchTimer:
         return self._deadlines.statistics()
 
     def tick(self, now_ms: int) -> None:
-        """Fire what has come by `now_ms`; of very much the rest is due again at once."""
+        """Fire what has come by `now_ms`; if that is much, the rest is due at once."""
         self._on_tick(now_ms)
         for due in self._deadlines.due(now_ms, _FIRED_AT_ONCE):
             if not self._fire(due):
