@@ -118,8 +118,10 @@ class Arrivals:
     def _adopt(self, match: HotMatch, part: Part) -> str:
         """Go on from the owner's copy; why not, if that cannot be."""
         roster = self._roster
+        if not part.state:
+            return "the owner has no state of it"
         try:
-            state = unpack_state(part.state or b"", roster.find_machine)
+            state = unpack_state(part.state, roster.find_machine)
         except (CodecError, UnknownGame) as error:
             return f"the owner's copy cannot be read: {error}"
         if state.match != match.match:

@@ -65,6 +65,7 @@ class HotMatch:
         "state",
         "stuck",
         "tail",
+        "told",
         "used_ms",
     )
 
@@ -92,6 +93,8 @@ class HotMatch:
         self.in_flight = 0
         """How many times it was given out without an answer."""
         self.used_ms = 0
+        self.told = ""
+        """The code of which the operator was told."""
         self.failures = 0
         self.retry_ms: int | None = 0 if self.stuck else None
         """When to try again to get unstuck; None: not by itself."""

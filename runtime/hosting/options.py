@@ -34,8 +34,8 @@ class HostingOptions:
     """Records that are played from the beginning to get back a state that cannot be
     read; a longer match is set apart."""
     wake_attempts: int = 3
-    """Failures to wake a match, each after a longer pause, before it is set apart for
-    good."""
+    """Failures to wake a match, or to play a record as its owner did, each after a
+    longer pause, before it is set apart for good."""
     wake_pause_ms: int = 1_000
     """Before the second attempt; doubled each time."""
     copies_asked_max: int = 3

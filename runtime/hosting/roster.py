@@ -152,6 +152,7 @@ class Roster:
         match.stuck = False
         if match.code in INABILITIES:  # a verdict stays
             match.code = ""
+        match.told = ""
         match.failures = match.asks = 0
         match.retry_ms = None
         self.apart.pop(match.match, None)
@@ -159,13 +160,16 @@ class Roster:
 
     def set_apart(self, match: HotMatch, code: str, why: str) -> None:
         """It cannot be carried on here; its records are still kept."""
-        again = match.stuck and match.code == code
         match.code = code
         match.stuck = True
         match.retry_ms = None
+        if code == "divergent" and match.failures < self.options.wake_attempts:
+            # A game that is not pure may do otherwise; the digests say if it did right.
+            match.retry_ms = self.now_ms + self._pause_ms(match.failures)
         self.apart[match.match] = match
         self.checkpoints.touch(match, self.now_ms)
-        if not again:
+        if match.told != code:
+            match.told = code
             self.counts["set_apart"] += 1
             self.alarm(match.shard, code, f"match {match.match}: {why}")
         self.ask_copy(match)
@@ -235,12 +239,14 @@ class Roster:
         self.counts["wake_failures"] += 1
         options = self.options
         if code == "recovery_failed" and match.failures < options.wake_attempts:
-            pause = options.wake_pause_ms * 2 ** (match.failures - 1)
+            pause = self._pause_ms(match.failures - 1)
             match.code, match.stuck = code, True
             match.retry_ms = self.now_ms + pause
             self.apart[match.match] = match
             text = f"match {match.match}: {why}; it is tried again in {pause} ms"
             self.alarm(match.shard, "match_not_woken", text)
             return
-        match.stuck = False  # so that it is told
         self.set_apart(match, code, why)
+
+    def _pause_ms(self, failures: int) -> int:
+        return self.options.wake_pause_ms << failures

@@ -17,15 +17,17 @@ from ..sample_games import race
 from .stage import EPOCH, SHARD, Log, Node, digests, same
 
 
-def counting(step: int = 1, *, version: str = "1") -> Game:
-    """Adds; with another `step` it is the same game by name, with another rule."""
+def counting(step: int | list[int] = 1) -> Game:
+    """Adds; with another `step` it is the same game by name, with another rule; with a
+    list, whose last item counts, it is not even pure."""
 
     def add(ctx: Any) -> Any:
-        return {"G": {"total": ctx.G["total"] + step * ctx.event.payload}}
+        factor = step if isinstance(step, int) else step[-1]
+        return {"G": {"total": ctx.G["total"] + factor * ctx.event.payload}}
 
     return define_game(
         name="counting",
-        version=version,
+        version="1",
         max_players=2,
         events={"add": event()},
         initial="play",
@@ -287,3 +289,17 @@ def test_a_verdict_is_passed_without_running_the_game() -> None:
     node.follow(log)
     assert node.line("a").index == log.states["a"].index
     assert node.digests("a") == digests(log, "a")
+
+
+def test_a_game_that_once_did_otherwise_is_played_again() -> None:
+    """Without any copy: after a pause the record leads to what the log says."""
+    step = [2]
+    log = played(Log(counting()), "a")
+    node = Node(counting(step))
+    node.follow(log)
+    assert node.line("a").quarantined == "divergent"
+    step.append(1)
+    assert node.line("a").quarantined == "divergent"  # not at once
+    node.pass_time(5)
+    assert same(node.state("a"), log.states["a"])
+    assert node.codes() == ["divergent", "match_recovered"]
