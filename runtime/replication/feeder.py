@@ -24,12 +24,14 @@ class Feeder:
         "_context",
         "_epoch",
         "_installs",
+        "_since",
         "sent_seq",
         "serial",
     )
 
-    def __init__(self, context: Context, epoch: int) -> None:
+    def __init__(self, context: Context, epoch: int, now_ms: int) -> None:
         self._context = context
+        self._since = now_ms
         self._epoch = epoch
         self._installs = 0
         self._batch: tuple[Entry, ...] = ()
@@ -41,13 +43,18 @@ class Feeder:
 
     def feed(self, peer: Peer, question: int, now_ms: int) -> None:
         """Send what there is for this replica."""
+        if peer.void:
+            return
+        if self._is_away(peer, now_ms):
+            # Nothing is sent into the void again and again; when its node is heard,
+            # it goes on where it stopped.
+            peer.sent_at = now_ms
+            return
         if peer.install is not None:
             if peer.install.stalled(now_ms):
                 peer.begin_anew(self.serial, peer.boot)
             else:
                 peer.install.settle(now_ms)
-            return
-        if peer.void:
             return
         data = self._context.data
         if peer.next is None:
@@ -82,7 +89,9 @@ class Feeder:
     def due_ms(self, peer: Peer) -> int | None:
         """When `feed` has to look at it again."""
         if peer.install is not None:
-            return peer.install.due_ms()
+            due = peer.install.due_ms()
+            pause = self._context.options.retransmit_ms
+            return None if due is None else max(due, peer.sent_at + pause)
         if peer.void or (peer.next is None and not self._worth_asking(peer)):
             return None
         options = self._context.options
@@ -151,6 +160,10 @@ class Feeder:
             peer.match = feed.base_seq
 
     # Below.
+
+    def _is_away(self, peer: Peer, now_ms: int) -> bool:
+        heard = max(self._context.me.heard.get(peer.node, 0), self._since)
+        return now_ms - heard > self._context.options.evict_ms
 
     def _worth_asking(self, peer: Peer) -> bool:
         return not peer.learner or peer.node in self._context.me.registered

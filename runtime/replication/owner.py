@@ -68,7 +68,7 @@ class Owner:
         self.epoch = epoch
         self.read_floor = context.data.last_seq
         self.serving = False
-        self.feeder = Feeder(context, epoch)
+        self.feeder = Feeder(context, epoch, now_ms)
         self.membership = Membership(context, now_ms)
         self.reads = FreshReads(context, epoch, asked)
         self.move = PlannedMove(context, epoch)
