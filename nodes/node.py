@@ -31,6 +31,7 @@ from ..runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
 from ..runtime.journal import Journal
 from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
 from ..runtime.replication.node_statistics import NodeStatistics
+from ..runtime.replication.recovered import Recovered
 from ..runtime.shard_table import ShardTable
 from .alive_mark import AliveMark
 from .breadcrumb import (
@@ -46,16 +47,17 @@ from .games import Games
 from .health import Health
 from .hosting import Hosting, HostingParts
 from .keeper import Keeper, KeeperStatistics
+from .loop_watch import LoopWatch, LoopWatchStatistics, loop_watch
 from .match_records import give_records
 from .nng import NngEndpoint
 from .nng_door import DoorServer
+from .node_journal import node_journal
 from .open_coordinator import coordinator_of
 from .outlet import NodeOutlet, OutletStatistics
 from .poison import PoisonWatch, report_death
 from .replica_digests import give_digests
 from .replicator import ReplicatorStatistics
 from .router import Router
-from .sqlite_journal import SqliteJournal
 from .supervisor import SupervisorStatistics
 from .switchboard import Switchboard, SwitchboardStatistics
 from .telemetry import get_logger
@@ -79,6 +81,7 @@ STATISTICS: Mapping[str, type] = {
     "keeper": KeeperStatistics,
     "guard": GuardStatistics,
     "collector": CollectorStatistics,
+    "loop": LoopWatchStatistics,
     "replicator": ReplicatorStatistics,
     "committer": ReplicatedCommitterStatistics,
     "states": HostingStatistics,
@@ -113,7 +116,11 @@ async def run_node(config: Config) -> None:
         coordinator = await stack.enter_async_context(
             coordinator_of(config.cluster.coordinator, home)
         )
-        journal = await stack.enter_async_context(_journal_of(config, home))
+        folder = home.make_node_folder(config.node.id)
+        durable = config.cluster.durability == "disk"
+        journal, recovered = await stack.enter_async_context(
+            node_journal(folder / "journal.db", durable=durable)
+        )
         endpoint = await stack.enter_async_context(
             NngEndpoint(
                 identity,
@@ -124,15 +131,25 @@ async def run_node(config: Config) -> None:
             )
         )
         collector = stack.enter_context(bounded_pauses())
+        loop = stack.enter_context(loop_watch())
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
         left: Breadcrumb | None = None
         if config.node.breadcrumb:
-            path = home.make_node_folder(config.node.id) / BREADCRUMB
-            opened = open_breadcrumb(path, identity.incarnation)
+            opened = open_breadcrumb(folder / BREADCRUMB, identity.incarnation)
             left, crumb = stack.enter_context(opened)
             guard = BreadcrumbGuard(guard, crumb)
-        node = Node(config, home, games, endpoint, coordinator, journal, guard, left)
-        node.collector = collector
+        node = Node(
+            config,
+            home,
+            games,
+            endpoint,
+            coordinator,
+            journal,
+            recovered,
+            guard,
+            left,
+        )
+        node.collector, node.loop = collector, loop
         await stack.enter_async_context(node.supervisor)
         door = DoorServer(config.node.door or home.door(config.node.id), node.door)
         await stack.enter_async_context(door)
@@ -158,6 +175,7 @@ class Node:
         endpoint: Endpoint,
         coordinator: Coordinator,
         journal: Journal,
+        recovered: Recovered,
         guard: Guard = NO_GUARD,
         left: Breadcrumb | None = None,
     ) -> None:
@@ -184,6 +202,7 @@ class Node:
                 endpoint=endpoint,
                 coordinator=coordinator,
                 journal=journal,
+                recovered=recovered,
                 games=games,
                 outlet=self._outlet,
                 guard=guard,
@@ -215,6 +234,7 @@ class Node:
         )
         self.pages_url = ""
         self.collector = Collector()
+        self.loop: LoopWatch | None = None
         facts = {
             "node": name,
             "cluster": config.cluster.id,
@@ -409,6 +429,7 @@ class Node:
             "committer": self._hosting.committer.statistics(),
             "states": self._hosting.states.statistics(),
             "results": self._hosting.reporter.statistics(),
+            **({} if self.loop is None else {"loop": self.loop.statistics()}),
             **replicas,
         }
 
@@ -453,17 +474,3 @@ def _node_record(config: Config, home: ClusterDir, endpoint: Endpoint) -> NodeRe
         build=version("hotseat"),
         games=endpoint.identity.games,
     )
-
-
-def _journal_of(config: Config, home: ClusterDir) -> SqliteJournal:
-    """The node's journal. Without durability, what an earlier process kept in it is
-    no longer worth anything, and goes.
-
-    Raises:
-        OperatorError: Its folder cannot be made.
-    """
-    path = home.make_node_folder(config.node.id) / "journal.db"
-    if config.cluster.durability == "memory":
-        for end in ("", "-wal", "-shm"):
-            path.with_name(path.name + end).unlink(missing_ok=True)
-    return SqliteJournal(path)

@@ -89,6 +89,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "game_failed": "A game's own code raised; the traceback is its author's.",
         "budget_exceeded": "A game's own code held the loop and was interrupted.",
         "loop_held": "A game's own code held the loop; nothing here can interrupt it.",
+        "loop_late": "Something held the node's loop; the place is where it was then.",
         "loop_stuck": "A game's own code holds the loop whatever interrupts it: the "
         "node serves nobody.",
         "watchdog_cannot_interrupt": "Code that holds the loop is reported, not "
