@@ -44,6 +44,7 @@ class HostingParts:
     endpoint: Endpoint
     coordinator: Coordinator
     journal: Journal
+    recovered: Recovered
     games: GameRegistry
     outlet: Outlet
     guard: Guard
@@ -77,8 +78,7 @@ class Hosting:
         self.clock = parts.clock
         self._adopted = adopted
         self._released = released
-        durable = cluster.durability == "disk"
-        self._recovered = parts.journal.recovered if durable else Recovered()
+        self._recovered = parts.recovered
         self.states = ReplicaStates(
             self._find_machine,
             parts.journal,

@@ -37,8 +37,9 @@ from ..runtime.journal import (
 )
 from ..runtime.link import Endpoint, LinkDownReason
 from ..runtime.replication.message import Message, Raw
-from ..runtime.replication.output import Alarm, CasRequest, Wiped
+from ..runtime.replication.output import Alarm, CasRequest
 from .journal_writer import JournalWriter, JournalWriterStatistics, Put
+from .node_journal import seal
 from .refused_check import is_refused
 from .telemetry import get_logger
 
@@ -64,8 +65,6 @@ SWEEP_S = 1.0
 """Between two looks for matches to put away."""
 
 STATE_OPS = (SavedState, SavedHistory, Checkpointed, Buried, Forgotten)
-KEPT_OPS = (SavedState, SavedHistory, Buried, Forgotten, Wiped)
-"""What is written where no log is kept."""
 
 log = get_logger()
 
@@ -130,7 +129,7 @@ class Replicator:
         self._rows_changed: Callable[[Sequence[ShardEntry]], None] = lambda rows: None
         self._list_wanted: Callable[[], None] = lambda: None
         self._inboxes: dict[str, str] = {}  # of the nodes whose links are up
-        self._durable_log = True
+        self._on_disk = True
         self._shards = 0
         self._games: dict[str, frozenset[tuple[str, str]]] = {}  # by registered node
         self._unfit: dict[int, frozenset[str]] = {}
@@ -154,7 +153,7 @@ class Replicator:
         """The cluster's record is known: from now on inputs may come."""
         self._rows_changed = rows_changed
         self._list_wanted = list_wanted
-        self._durable_log = cluster.durability == "disk"
+        self._on_disk = cluster.durability == "disk"
         self._shards = cluster.shards
         self._runner = self._build(cluster, self)
 
@@ -183,8 +182,11 @@ class Replicator:
     async def leave(self) -> None:
         """Serve nothing more; return when all that was promised is on the disk, and
         what was said is on its way."""
+        ident = "" if self._runner is None else self._runner.core.ident
         self.stand_down()
         await self._writer.rest()
+        if ident and not self._on_disk:
+            await self._writer.write((seal(ident),))
         await anyio.sleep(LINGER_S)
 
     def statistics(self) -> ReplicatorStatistics:
@@ -315,15 +317,8 @@ class Replicator:
     # What the runner asks: ReplicaIo.
 
     def persist(self, ticket: int, ops: tuple[StoreOp, ...]) -> None:
-        """Write these behind what came before.
-
-        Without durability no process reads its predecessor's log: only states are
-        written, for matches that are put away.
-        """
-        if not self._durable_log:
-            ops = tuple(op for op in ops if isinstance(op, KEPT_OPS))
-        if ops or ticket:
-            self._writer.put(ticket, ops)
+        """Write these behind what came before."""
+        self._writer.put(ticket, ops)
 
     def send(self, node: str, message: Message) -> None:
         """Put it on the link, or drop and count it: replication asks again."""
@@ -419,8 +414,6 @@ class Replicator:
             await anyio.sleep(CHECKPOINT_S)
             clock_ms = self._clock.now_ms()
             while ops := self._states.checkpoint(clock_ms, CHECKPOINT_BYTES_MAX):
-                if not self._durable_log:
-                    ops = tuple(op for op in ops if isinstance(op, KEPT_OPS))
                 if not await self._writer.write(ops):
                     break  # they are given out again, after a pause
 

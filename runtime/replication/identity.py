@@ -13,7 +13,8 @@ between, the next process can tell whether these are the data that served last:
    thought lost may still land, and then it finds its intent in the data.
 
 With durability "memory" nothing outlives the process: the identity is the process's
-own, and the record is kept for operators.
+own, and the record is kept for operators. Only data that were sealed, by a process that
+had ceased to acknowledge and written all that it held, keep theirs (`recovered.ident`).
 
 It knows no shards. The shell is `node.py`; times are milliseconds.
 """
@@ -67,7 +68,7 @@ class Identity:
         self._kept = (
             IdentityKept(recovered.ident, recovered.boot, recovered.nonce)
             if durable
-            else IdentityKept(boot, 0, "")
+            else IdentityKept(recovered.ident or boot, 0, "")
         )
         self._options = options
         self._idents_drawn = self._nonces_drawn = 0

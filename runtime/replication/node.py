@@ -68,7 +68,7 @@ class NodeReplicas:
         self._me = Me(
             node,
             boot,
-            ident="" if self._durable else boot,
+            ident="" if self._durable else recovered.ident or boot,
             min_isr=cluster.min_isr,
             durability=cluster.durability,
         )

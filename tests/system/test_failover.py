@@ -86,6 +86,17 @@ def test_a_whole_cluster_comes_back_with_its_matches(
     wait_until(lambda: whole(operator))
 
 
+def test_memory_survives_a_clean_stop_of_all(operator: Operator) -> None:
+    """Without durability the disk only follows; a clean stop waits for it."""
+    up = operator.run("up", "--durability", "memory", "--detach")
+    assert (up.returncode, up.stderr) == (0, "")
+    begun = anyio.run(begin, operator.home)
+    assert operator.run("down").returncode == 0
+    assert operator.run("up", "--detach").returncode == 0
+    anyio.run(go_on, operator.home, begun)
+    wait_until(lambda: whole(operator))
+
+
 def test_a_killed_node_is_back_in_sync_and_can_take_over_again(
     operator: Operator,
 ) -> None:
