@@ -6,6 +6,7 @@ records: nothing of how a core came to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hotseat.runtime.control_plane import ShardRecord, decode_record
@@ -40,6 +41,8 @@ class Checks:
         """By shard and epoch: the most copies that were ever in sync."""
         self._read_up_to = 0
         self.takeovers = 0
+        self.on_ack: Callable[[Process], None] | None = None
+        """A script that wants to know who acknowledges."""
 
     # What a core tells its host.
 
@@ -132,6 +135,8 @@ class Checks:
         record = match.records[frame.index]
         if record.revision != frame.revision:
             raise Violation("I1", f"{process.boot} says {frame}; committed is {record}")
+        if self.on_ack is not None:
+            self.on_ack(process)
         epoch = process.serves.get(match.shard)
         if epoch is None:
             raise Violation("I4", f"{process.boot} says {frame} without an epoch")
@@ -190,8 +195,7 @@ class Checks:
             f"record {shard}: {record.owner} epoch {record.epoch} isr {members}"
             f" claim {record.claim}"
         )
-        if record.owner is not None:
-            self._world.nemesis.record_changed(shard, record.owner)
+        self._world.nemesis.record_changed(shard, record)
         if before is None or (record.owner, record.epoch) == (
             before.owner,
             before.epoch,

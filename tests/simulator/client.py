@@ -179,8 +179,9 @@ class Player:
     def _choose(self) -> tuple[str, object]:
         """Something to do; not always something that may be done."""
         draw = self._draw.random()
-        if draw < 0.04:
+        if draw < self._settings.mischief:
             return "add", -1
+        draw = self._draw.random()
         view = self._view
         if view is not None and view.state == "duel":
             return ("switch", None) if draw < 0.3 else ("pass", None)

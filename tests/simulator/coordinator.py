@@ -8,6 +8,7 @@ their holder lives. The store itself is the one of the memory coordinator.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hotseat.runtime.coordinator import CasOutcome, CasUnknown, Listing, Write
@@ -48,6 +49,8 @@ class CoordinatorModel:
         self.down = False
         self.slow_us = 0
         self.watch_slow_us = 0
+        self.meddle: Callable[[Process, tuple[Write, ...]], int | None] | None = None
+        """A script that decides how many milliseconds late a request lands."""
         self._prefix = prefix
         self._scheduler = scheduler
         self._trace = trace
@@ -78,6 +81,12 @@ class CoordinatorModel:
         timeout_us = TIMEOUT_MS * MS
         if self.down or not self._network.passes(process.node, COORDINATOR):
             self._answer(process, number, CasUnknown("no answer"), timeout_us)
+            return
+        late_ms = None if self.meddle is None else self.meddle(process, writes)
+        if late_ms is not None:
+            self._trace.struck("cas_late", f"{process.node} {number}, by a script")
+            self._answer(process, number, CasUnknown("no answer"), 100 * MS)
+            self._scheduler.after(late_ms * MS, self._land_unseen, writes)
             return
         for name in ("cas_lost", "cas_answer_lost", "cas_late"):
             rate = self._rates.get(name, 0.0)

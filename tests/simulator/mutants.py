@@ -91,6 +91,7 @@ _mutant(
     "no_epoch_fence",
     "an owner of an older epoch is obeyed",
     Patch(Follower, "_is_fenced", _always(False)),
+    scenario="deposed",
 )
 _mutant(
     "no_previous_check",
@@ -111,6 +112,7 @@ _mutant(
     "ack_len_log",
     "the length of the log is acknowledged, not what was shown to be equal",
     Patch(Follower, "_answer_seq", _whole_log),
+    scenario="tails",
 )
 
 
@@ -133,6 +135,7 @@ _mutant(
     "echo_always",
     "a fresh read is confirmed whatever was promised or is being claimed",
     Patch(Follower, "_may_echo", _always(True)),
+    scenario="deposed",
 )
 
 
@@ -180,6 +183,7 @@ _mutant(
     "unknown_cas_read",
     "reading the old revision again counts as: it did not land, and never will",
     Patch(RecordRegister, "_read_again", _resolved_by_reading),
+    scenario="late_join",
 )
 
 
@@ -220,6 +224,7 @@ _mutant(
     "promise_not_durable",
     "a claim does not wait for its promise to be durable",
     Patch(Takeover, "_promise_is_durable", _always(True)),
+    scenario="lost_promise",
 )
 
 
@@ -241,6 +246,7 @@ _mutant(
     "no_intent_nonce",
     "a node that died while it booted does not know its data again",
     Patch(Identity, "_shows_intent", _always(False)),
+    scenario="boots",
 )
 
 # The owner.
@@ -254,6 +260,7 @@ _mutant(
     "own_disk_not_counted",
     "the owner commits what its own disk does not have yet",
     Patch(Owner, "_own_match", _own_log),
+    scenario="lost_tail",
 )
 _mutant(
     "no_read_floor",
@@ -271,6 +278,7 @@ _mutant(
     "join_at_commit",
     "a learner joins with what is committed, below the read floor",
     Patch(Owner, "_join_floor", _at_commit),
+    scenario="late_tail",
 )
 
 
@@ -289,6 +297,7 @@ _mutant(
     "an eviction counts before it is known to have landed, a join after it",
     Patch(Membership, "_needed", _minimal),
     _unchecked(Owner),
+    scenario="records",
 )
 _mutant(
     "min_isr_unchecked",
@@ -305,6 +314,7 @@ _mutant(
     "read_by_silence",
     "who has been asked and says nothing has consented",
     Patch(FreshReads, "_consent_of", _silence),
+    scenario="reads",
 )
 
 # The host.
@@ -321,6 +331,7 @@ _mutant(
     "refusal_unconfirmed",
     "a refusal leaves without asking whether the epoch still stands",
     Patch(ReplicatedCommitter, "confirm", _unconfirmed),
+    scenario="reads",
 )
 _mutant(
     "no_dedupe",

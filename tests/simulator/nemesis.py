@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hotseat.runtime.control_plane import ShardRecord
+
 from .network import COORDINATOR
 from .operators import Operator
 from .process import Process
@@ -35,9 +37,11 @@ class Nemesis:
         self._draw = random.Random(f"nemesis {world.settings.seed}")
         self._over = False
         self._ambushes = 0
+        self.on_record: Callable[[ShardRecord], None] | None = None
+        """A script that wants to know what is written."""
         self._names = list(world.settings.faults)
         self._weights = list(world.settings.faults.values())
-        self._operator = Operator(world, self._draw)
+        self.operator = Operator(world, self._draw)
 
     def begin(self) -> None:
         """Strike until `stop`."""
@@ -355,13 +359,18 @@ class Nemesis:
 
         self._after(self._draw.choice([300, 1_000]), calm)
 
+    def storm(self, raging: bool) -> None:
+        """All clients act as fast as they can, or calm down."""
+        for player in self._world.players:
+            player.storm = raging
+
     def move(self) -> None:
         """An operator moves a shard."""
-        self._operator.move()
+        self.operator.move()
 
     def want_edit(self) -> None:
         """An operator changes who shall hold a shard."""
-        self._operator.edit_want()
+        self.operator.edit_want()
 
     # Ambushes: strokes just when a record has changed.
 
@@ -369,8 +378,13 @@ class Nemesis:
         """Wait for the next changes of records, and strike then."""
         self._ambushes = min(self._ambushes + 2, 4)
 
-    def record_changed(self, shard: int, owner: str) -> None:
+    def record_changed(self, shard: int, record: ShardRecord) -> None:
         """A shard's record was written: the owner it names is told in a moment."""
+        owner = record.owner
+        if self.on_record is not None and shard == 0:
+            self.on_record(record)
+        if owner is None:
+            return
         if self._over or not self._ambushes:
             return
         self._ambushes -= 1

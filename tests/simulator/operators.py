@@ -41,7 +41,7 @@ class Operator:
                 return None
             return replace(record, move=Move(self._draw.choice(others), self._nonce()))
 
-        self._edit("move", change)
+        self.edit(self._shard(), "move", change)
 
     def edit_want(self) -> None:
         """Ask for other copies."""
@@ -54,13 +54,20 @@ class Operator:
             )
             return replace(record, want=tuple(want))
 
-        self._edit("want_edit", change)
+        self.edit(self._shard(), "want_edit", change)
 
-    def _edit(
-        self, name: str, change: Callable[[ShardRecord], ShardRecord | None]
+    def _shard(self) -> int:
+        return self._draw.randrange(self._world.settings.shards)
+
+    def edit(
+        self,
+        shard: int,
+        name: str,
+        change: Callable[[ShardRecord], ShardRecord | None],
     ) -> None:
+        """Read the shard's record, and write it back as `change` has it."""
         world = self._world
-        key = world.keys.shard(self._draw.randrange(world.settings.shards))
+        key = world.keys.shard(shard)
         store = world.coordinator.store
         for entry in store.list(key).entries:
             if entry.key != key:

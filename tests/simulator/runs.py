@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -10,9 +11,13 @@ import structlog
 
 from .hosting import hosting_of
 from .mutants import MUTANTS, mutated
+from .profiles import PROFILES, in_profile
 from .scenarios import SCENARIOS
-from .settings import draw_settings
-from .world import Outcome, run_world
+from .settings import Settings, draw_settings
+from .world import Outcome, World, run_world
+
+IN_PROFILE = 0.35
+"""How many of the seeds live in a profile's world."""
 
 __all__ = ["command_of", "run_seed", "run_seeds"]
 
@@ -25,16 +30,29 @@ def run_seed(
     With a mutant, one rule of the product is broken meanwhile.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    settings = draw_settings(seed)
-    script = None
-    if scenario:
-        chosen = SCENARIOS[scenario]
-        settings, script = chosen.settings(settings), chosen.script
+    settings, script = _world_of(seed, scenario)
     hosting = hosting_of("matches")
     if not mutant:
         return run_world(settings, hosting, script=script, show=show)
     with mutated(MUTANTS[mutant]):
         return run_world(settings, hosting, script=script, show=show)
+
+
+def _world_of(
+    seed: int, scenario: str
+) -> tuple[Settings, Callable[[World], None] | None]:
+    """A third of the seeds live in a profile, by themselves."""
+    settings = draw_settings(seed)
+    draw = random.Random(f"scenario {seed}")
+    if not scenario and draw.random() < IN_PROFILE:
+        return in_profile(settings, draw.choice(list(PROFILES))), None
+    if not scenario:
+        return settings, None
+    chosen = SCENARIOS[scenario]
+    script = chosen.script
+    if script is None:
+        return chosen.settings(settings), None
+    return chosen.settings(settings), lambda world: script(world, draw)
 
 
 def run_seeds(

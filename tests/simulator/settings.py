@@ -105,7 +105,9 @@ class Settings:
     """Weight of each fault that is enabled."""
     rates: dict[str, float] = field(default_factory=dict)
     options: ReplicationOptions = field(default_factory=ReplicationOptions)
-    scenario: str = ""
+    mischief: float = 0.04
+    """How often a player tries what is refused."""
+    profile: str = ""
 
 
 def draw_settings(seed: int) -> Settings:
