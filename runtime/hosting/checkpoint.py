@@ -123,12 +123,15 @@ class Checkpoints:
         if (log := self._logs.get(match.shard)) is not None:
             log.dirty.pop(match.match, None)
 
-    def collect(self, now_ms: int, bytes_max: int) -> Iterator[StoreOp]:
-        """A slice of what is due: some matches, at least one if any is."""
+    def collect(
+        self, now_ms: int, bytes_max: int, *, everything: bool = False
+    ) -> Iterator[StoreOp]:
+        """A slice of what is due: some matches, at least one if any is. `everything`:
+        what has changed is due."""
         size = matches = 0
         for shard, log in list(self._logs.items()):
             if log.target is None:
-                if not self._is_due(log, now_ms):
+                if not (log.entries if everything else self._is_due(log, now_ms)):
                     continue
                 log.begin()
             while log.pending and size < bytes_max and matches < _MATCHES_MAX:

@@ -313,12 +313,19 @@ class ReplicaStates:
 
     # Writing.
 
-    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
-        """What is due to be written, about `bytes_max` of it. Tell its outcome."""
+    def checkpoint(
+        self, now_ms: int, bytes_max: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]:
+        """What is due to be written, about `bytes_max` of it. Tell its outcome.
+
+        With `everything`, all that has changed is due: call it until nothing comes, and
+        a start finds all in the states.
+        """
         self._roster.now_ms = now_ms
         ops: list[StoreOp] = list(self._unburied)
         self._unburied = []
-        for op in self._roster.checkpoints.collect(now_ms, bytes_max):
+        due = self._roster.checkpoints.collect(now_ms, bytes_max, everything=everything)
+        for op in due:
             ops.append(op)
             if isinstance(op, SavedHistory):
                 self._given[id(op)] = (op, self._roster.matches[op.match])

@@ -100,6 +100,19 @@ def test_a_checkpoint_is_due_by_entries_bytes_or_age(options: HostingOptions) ->
     assert node.states.checkpoint(node.now_ms + 2_001, 1 << 20)
 
 
+def test_everything_can_be_saved_at_once() -> None:
+    """Before a stop: the next start plays nothing."""
+    log = played(Log(), *"abc")
+    node = Node()
+    node.follow(log)
+    while ops := node.states.checkpoint(node.now_ms, 1, everything=True):
+        node.write(ops)
+    assert node.disk.recover().shards[SHARD].entries == ()
+    node.restart()
+    for match in "abc":
+        assert same(node.state(match), log.states[match])
+
+
 def test_what_could_not_be_written_is_written_later() -> None:
     """A disk that fails loses nothing, not even what was given out before."""
     log = played(Log(), *"abc")
