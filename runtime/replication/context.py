@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..control_plane import ShardRecord
 from .data import ReplicaData
 from .effects import Effects
 from .me import Me
 from .options import ReplicationOptions
 from .output import Alarm
 from .register import RecordRegister
+from .role import Role
 
 __all__ = ["Context"]
 
@@ -37,6 +39,26 @@ class Context:
         """Whether the record has this very replica in the in-sync set."""
         record = self.register.record
         return record is not None and self.mine in record.isr
+
+    def role_by_record(self) -> Role:
+        """What it is if it neither owns nor claims the shard."""
+        record = self.register.record
+        if record is None or self.register.stopped is not None:
+            return Role.IDLE
+        if self.mine in record.isr:
+            return Role.FOLLOWER
+        node = self.me.node
+        moves_here = record.move is not None and record.move.to == node
+        return Role.LEARNER if moves_here or node in record.want else Role.IDLE
+
+    def is_lost(self, record: ShardRecord) -> bool:
+        """All of the in-sync set were earlier replicas of this very node."""
+        return (
+            bool(self.me.ident)
+            and record.owner is not None
+            and all(node == self.me.node for node, _ in record.isr)
+            and self.mine not in record.isr
+        )
 
     def alarm(self, code: str, message: str) -> None:
         self.effects.alarms.append(Alarm(self.shard, code, message))

@@ -28,6 +28,7 @@ from .context import Context
 from .data import ReplicaData
 from .effects import Effects
 from .follower import Follower
+from .invariants import check_replica
 from .me import Me
 from .message import (
     Acked,
@@ -345,35 +346,16 @@ class ShardReplica:
         Raises:
             AssertionError: This core is wrong.
         """
-        data = self.data
-        shard = self.context.shard
-        assert data.log.base_seq <= data.commit <= data.last_seq, (shard, data.commit)
-        assert data.durable_seq <= data.journaled_seq <= data.last_seq, (
-            shard,
-            data.durable_seq,
-            data.journaled_seq,
-            data.last_seq,
-        )
-        assert data.promised >= self._checked_promise, (shard, data.promised)
-        self._checked_promise = data.promised
-        owner = self.ownership
-        assert (owner is not None) == (self.role is Role.OWNER), (shard, self.role)
-        assert (self.takeover.goal is not None) == (self.role is Role.CANDIDATE)
-        if owner is not None:
-            record = self.register.record
-            assert record is not None, shard
-            assert record.owner == self.context.me.node, (shard, record)
-            assert record.epoch == owner.epoch <= data.promised, (shard, record)
-            assert self.context.mine in record.isr, (shard, record)
-            assert owner.epoch == self._owned_epoch, (shard, owner.epoch)
-            owner.check()
+        assert self.data.promised >= self._checked_promise, self.data.promised
+        self._checked_promise = self.data.promised
+        check_replica(self)
 
     # Roles.
 
     def _follow_record(self, now_ms: int) -> None:
         """A newer record was read."""
         record = self.register.record
-        if record is not None and self._is_lost(record):
+        if record is not None and self.context.is_lost(record):
             self.register.stop(
                 "shard_lost",
                 f"only {record.isr} held what was acknowledged; this node has lost it"
@@ -393,21 +375,21 @@ class ShardReplica:
                 return
             owner.move.tell()
             self._demote()
-        concerned = self._role_by_record() is not Role.IDLE or self.data.last_seq
+        concerned = self.context.role_by_record() is not Role.IDLE or self.data.last_seq
         behind = record.epoch > self.data.promised
         if record.owner != node and behind and concerned:
             # Its owner is the only one that may be acknowledged: any older one is
             # deposed.
             self.data.promise(record.epoch)
         if self.role is Role.CANDIDATE:
-            if self._has_won(record):
+            if self.takeover.has_won():
                 self._own(record.epoch, now_ms)
                 return
-            if not self._goes_on(record):
+            if not self.takeover.goes_on():
                 self.takeover.end()
-                self._become(self._role_by_record())
+                self._become(self.context.role_by_record())
             return
-        self._become(self._role_by_record())
+        self._become(self.context.role_by_record())
 
     def _follow_identity(self, now_ms: int) -> None:
         """This replica is another one now, or knows at last which one it is."""
@@ -416,33 +398,6 @@ class ShardReplica:
         self._stand_aside()
         if self.register.record is not None:
             self._follow_record(now_ms)
-
-    def _is_lost(self, record: ShardRecord) -> bool:
-        """All of the in-sync set were earlier replicas of this very node."""
-        me = self.context.me
-        return (
-            bool(me.ident)
-            and record.owner is not None
-            and all(node == me.node for node, _ in record.isr)
-            and self.context.mine not in record.isr
-        )
-
-    def _has_won(self, record: ShardRecord) -> bool:
-        """The own nonce is in the record, with the epoch that was claimed."""
-        return (
-            record.owner == self.context.me.node
-            and record.epoch == self.takeover.goal
-            and self.register.landed
-        )
-
-    def _goes_on(self, record: ShardRecord) -> bool:
-        """The record was only edited: claim from this revision, or take what was
-        handed over."""
-        goal = self.takeover.goal
-        assert goal is not None
-        if self.takeover.handed:
-            return (record.owner, record.epoch) == (self.context.me.node, goal)
-        return record.epoch == goal - 1 and self.takeover.is_open()
 
     def _own(self, epoch: int, now_ms: int) -> None:
         """Begin to own an epoch: once in its life, and never again."""
@@ -465,7 +420,7 @@ class ShardReplica:
             unsent_from = self.data.last_seq + 1
         demoted = Demoted(self.context.shard, owner.epoch, unsent_from)
         self.context.effects.demoted.append(demoted)
-        self._become(self._role_by_record())
+        self._become(self.context.role_by_record())
 
     def _on_fenced(self) -> None:
         """A replica has promised a higher epoch: this one may be over."""
@@ -475,17 +430,7 @@ class ShardReplica:
     def _stand_aside(self) -> None:
         """Take no part in ownership for now."""
         self.takeover.end()
-        self._become(self._role_by_record())
-
-    def _role_by_record(self) -> Role:
-        record = self.register.record
-        if record is None or self.register.stopped is not None:
-            return Role.IDLE
-        if self.context.mine in record.isr:
-            return Role.FOLLOWER
-        node = self.context.me.node
-        moves_here = record.move is not None and record.move.to == node
-        return Role.LEARNER if moves_here or node in record.want else Role.IDLE
+        self._become(self.context.role_by_record())
 
     def _become(self, role: Role) -> None:
         if role is not self.role:
@@ -542,7 +487,7 @@ class ShardReplica:
         if self.takeover.goal is not None:
             # Another one owns the epoch that was to be claimed, or a later one.
             self.takeover.end()
-            self._become(self._role_by_record())
+            self._become(self.context.role_by_record())
 
     def _replica_says(
         self,

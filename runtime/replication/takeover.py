@@ -171,10 +171,26 @@ class Takeover:
             )
         return False
 
-    def is_open(self) -> bool:
-        """A claim from the record as it is now would be allowed."""
+    def has_won(self) -> bool:
+        """The own nonce is in the record, with the epoch that was claimed."""
+        register = self._context.register
+        record = register.record
+        return (
+            record is not None
+            and register.landed
+            and (record.owner, record.epoch) == (self._context.me.node, self.goal)
+        )
+
+    def goes_on(self) -> bool:
+        """The record was only edited: claim from this revision, or take what was
+        handed over."""
         record = self._context.register.record
-        return record is not None and (record.owner is None or self._may_claim())
+        assert record is not None
+        assert self.goal is not None
+        if self.handed:
+            return (record.owner, record.epoch) == (self._context.me.node, self.goal)
+        allowed = record.owner is None or self._may_claim()
+        return allowed and record.epoch == self.goal - 1
 
     # The rules, each in one place.
 
