@@ -34,6 +34,8 @@ class Heartbeat:
         owned: dict[str, list[tuple[int, int]]] = {}
         for shard, record, epoch in shards:
             members = dict.fromkeys([*(node for node, _ in record.isr), *record.want])
+            if record.move is not None:
+                members[record.move.to] = None
             if self._node not in members:
                 continue
             for member in members:
