@@ -19,6 +19,7 @@ from ..runtime.match_change import Change
 from ..runtime.match_state import MatchState
 from ..runtime.options import SupervisorOptions
 from .ended_matches import EndedMatches, Tombstone
+from .shard_times import ShardTimes
 from .tiers import Tiers
 from .turns import Turns
 from .watchers import Watchers
@@ -46,7 +47,8 @@ class Crew:
         counts: defaultdict[str, int],
     ) -> None:
         """`counts` gets put_away, ended and dropped."""
-        self._context = context
+        self._source = context.source
+        self.times = ShardTimes(context)
         self._turns = turns
         self._matches_max = options.matches_max
         self._now_ms = now_ms  # of the last sweep: near enough to know who is idle
@@ -87,7 +89,7 @@ class Crew:
         """Whether one more actor fits, if need be in place of one that is not used."""
         if len(self._actors) < self._matches_max:
             return True
-        if self._context.source is not None:
+        if self._source is not None:
             return any(map(self._put_away, self._tiers.oldest(_LOOKED_AT_MAX)))
         oldest = self._ended.oldest()
         if oldest is None:
@@ -129,7 +131,7 @@ class Crew:
             return
         if self._tiers.rests(actor.match, self._now_ms) and actor.over:
             self._counts["ended"] += 1
-            if self._context.source is None:
+            if self._source is None:
                 self._ended.add(actor.match, self._now_ms)
 
     def set_apart(self, actor: MatchActor, reason: StopReason, code: str) -> None:
@@ -140,6 +142,7 @@ class Crew:
 
     def release(self, shard: int) -> None:
         """The matches of a shard are not ours any more."""
+        self.times.end(shard)
         for match in self._of_shard.pop(shard, ()):
             self._actors[match].stop(StopReason.RELEASED, "no_owner")
             self._remove(match)
@@ -156,7 +159,7 @@ class Crew:
                 self._tiers.rests(match, now_ms)
             else:
                 self._tiers.runs(match, now_ms)
-        if self._context.source is not None:
+        if self._source is not None:
             for match in self._tiers.stale(now_ms):
                 if not self._put_away(match):
                     self._tiers.rests(match, now_ms)
@@ -176,7 +179,7 @@ class Crew:
             self._actors[match].subscribers.remove_route(peer, client)
 
     def _add(self, begin: Change | MatchState, shard: int) -> MatchActor:
-        actor = MatchActor(begin, self._context)
+        actor = MatchActor(begin, self.times.context(shard))
         self._actors[actor.match] = actor
         self._of_shard[shard].add(actor.match)
         self._shards[actor.match] = shard

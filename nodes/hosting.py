@@ -123,10 +123,12 @@ class Hosting:
 
     # The host's `Matches`: the supervisor, and whoever routes.
 
-    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
+    def adopt(
+        self, shard: int, epoch: int, outage_ms: int = 0, ahead_ms: int = 0
+    ) -> None:
         """Serve the shard."""
         self._adopted(shard, epoch)
-        self.supervisor.adopt(shard, epoch, outage_ms)
+        self.supervisor.adopt(shard, epoch, outage_ms, ahead_ms)
         self.reporter.adopt(shard)
 
     def release(self, shard: int) -> None:

@@ -65,7 +65,7 @@ class MatchStarter:
         self._overruns: dict[str, OverrunTally] = {}  # by game
 
     def start(
-        self, frame: CreateMatch, creation: Creation, epoch: int
+        self, frame: CreateMatch, creation: Creation, epoch: int, now_ms: int
     ) -> Change | Refused:
         """Start the match. Whatever the author's code does, this returns."""
         overruns = self._overruns.get(frame.game)
@@ -77,7 +77,7 @@ class MatchStarter:
             creation,
             epoch=epoch,
             seed=self._random_bytes(16).hex(),
-            now_ms=self._clock.now_ms(),
+            now_ms=now_ms,
             guard=self._guard,
         )
         if isinstance(change, Refused) and change.code == "resolver_timeout":

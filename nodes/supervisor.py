@@ -212,13 +212,17 @@ class Supervisor:
             self._turns.wake(actor)
         self._turns.work()
 
-    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
+    def adopt(
+        self, shard: int, epoch: int, outage_ms: int = 0, ahead_ms: int = 0
+    ) -> None:
         """Serve the shard from now on. Matches that are here already stay.
 
         All deadlines of its matches are armed. `outage_ms`: nobody could act in it for
-        so long before; it is credited to the matches whose game says so.
+        so long before; it is credited to the matches whose game says so. `ahead_ms`:
+        by so much the shard's time is ahead of this node's clock.
         """
         self._epochs[shard] = epoch
+        self._crew.times.begin(shard, ahead_ms)
         if self._source is None:
             return
         for line in self._source.lines(shard):
@@ -226,7 +230,8 @@ class Supervisor:
                 continue
             self._outages.owe(line, outage_ms)
             if self._crew.get(line.match) is None:
-                self._timer.arm(line.match, _ANY_REVISION, line.armed_ms)
+                at_ms = line.armed_ms - ahead_ms
+                self._timer.arm(line.match, _ANY_REVISION, at_ms)
         self._credit_some()
 
     def release(self, shard: int) -> None:
@@ -478,7 +483,8 @@ class Supervisor:
         if not self._crew.make_room():
             self._refuse(route, frame.request, "node_full")
             return None
-        change = self._starter.start(frame, creation, epoch)
+        clock = self._crew.times.context(shard).clock
+        change = self._starter.start(frame, creation, epoch, clock.now_ms())
         if isinstance(change, Refused):
             self._outlet.deliver(route, change)
             return None
@@ -515,7 +521,8 @@ class Supervisor:
             committed, revision = actor.ledger.committed, due.revision
             if revision == _ANY_REVISION and committed is not None:
                 revision = committed.revision
-            actor.mailbox.put_own(FireDeadline(revision, due.at_ms))
+            ahead_ms = self._crew.times.ahead_ms(shard_of(due.match, self._shards))
+            actor.mailbox.put_own(FireDeadline(revision, due.at_ms + ahead_ms))
         except MailboxFull:
             return False
         self._crew.use(actor, rouse=True)

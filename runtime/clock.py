@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-__all__ = ["Clock", "SystemClock"]
+__all__ = ["AheadClock", "Clock", "SystemClock"]
 
 
 class Clock(Protocol):
@@ -26,3 +26,18 @@ class SystemClock:
 
     def monotonic_s(self) -> float:
         return time.monotonic()
+
+
+class AheadClock:
+    """Another clock whose wall time is ahead: time does not go back for those who have
+    lived by a clock that was."""
+
+    def __init__(self, clock: Clock, ahead_ms: int) -> None:
+        self._clock = clock
+        self._ahead_ms = ahead_ms
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms() + self._ahead_ms
+
+    def monotonic_s(self) -> float:
+        return self._clock.monotonic_s()

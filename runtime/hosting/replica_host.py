@@ -42,8 +42,11 @@ FEED_BYTES = 512 * 1024
 class Matches(Protocol):
     """Who lets the actors work: the supervisor."""
 
-    def adopt(self, shard: int, epoch: int, outage_ms: int = 0) -> None:
-        """Serve the shard; nobody could act in it for so long before."""
+    def adopt(
+        self, shard: int, epoch: int, outage_ms: int = 0, ahead_ms: int = 0
+    ) -> None:
+        """Serve the shard; nobody could act in it for `outage_ms` before, and its time
+        is `ahead_ms` ahead of this node's clock."""
 
     def release(self, shard: int) -> None:
         """Serve the shard no longer."""
@@ -127,8 +130,10 @@ class ReplicaHost:
         # Nobody was heard since this process began: then nobody served, as far as can
         # be known, since the one before it ended.
         heard_ms = serving.last_heard_ms or self._alive_ms
-        outage_ms = max(0, self._clock.now_ms() - heard_ms) if heard_ms else 0
-        self._matches.adopt(serving.shard, serving.epoch, outage_ms)
+        silent_ms = self._clock.now_ms() - heard_ms if heard_ms else 0
+        self._matches.adopt(
+            serving.shard, serving.epoch, max(0, silent_ms), max(0, -silent_ms)
+        )
         self._matches.work()
 
     def confirmed(self, confirmed: Confirmed) -> None:

@@ -125,3 +125,29 @@ def test_very_many_matches_are_credited_some_at_a_time() -> None:
     assert follower.supervisor.statistics().outages_owed == 0
     assert {lapses(follower, match) for match in matches} == {0}
     assert follower.supervisor.statistics().outages_credited == 600
+
+
+def test_time_does_not_go_back_with_a_slower_clock() -> None:
+    """The former owner's clock was 5 s ahead: the shard goes on by its time."""
+    owner, follower = pair(patient())
+    owner.clock.ms = 100_000
+    match = owner.seated("patient")  # its deadline: TURN_MS later, by that clock
+    owner.clock.ms += 200
+    follower.clock.ms = 95_200
+    fail_over(owner, follower, last_heard_ms=100_200)
+    assert follower.supervisor.next_due_ms() == 95_000 + TURN_MS
+    follower.take_seats(match)
+    created = follower.create("patient", "another")
+    found = follower.states.get(created)
+    assert isinstance(found, MatchState)
+    assert found.time_ms == 100_200
+    follower.clock.ms = 95_000 + TURN_MS - 1
+    follower.supervisor.tick(follower.clock.ms)
+    assert lapses(follower, match) == 0
+    follower.clock.ms += 1
+    follower.supervisor.tick(follower.clock.ms)
+    assert lapses(follower, match) == 1
+    found = follower.states.get(match)
+    assert isinstance(found, MatchState)
+    assert found.time_ms == 100_000 + TURN_MS
+    assert follower.supervisor.statistics().outages_credited == 0
