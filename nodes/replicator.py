@@ -72,7 +72,9 @@ log = get_logger()
 class States(Protocol):
     """What the shell asks of this node's copies, beside what the runner tells them."""
 
-    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]: ...
+    def checkpoint(
+        self, now_ms: int, bytes_max: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]: ...
 
     def written(self, ops: Sequence[StoreOp]) -> None: ...
 
@@ -186,8 +188,18 @@ class Replicator:
         self.stand_down()
         await self._writer.rest()
         if ident and not self._on_disk:
-            await self._writer.write((seal(ident),))
+            await self._seal(ident)
         await anyio.sleep(LINGER_S)
+
+    async def _seal(self, ident: str) -> None:
+        """Without durability: let what the disk holds be whole, and say so."""
+        clock_ms = self._clock.now_ms()
+        while ops := self._states.checkpoint(
+            clock_ms, CHECKPOINT_BYTES_MAX, everything=True
+        ):
+            if not await self._writer.write(ops):
+                return
+        await self._writer.write((seal(ident),))
 
     def statistics(self) -> ReplicatorStatistics:
         return ReplicatorStatistics(

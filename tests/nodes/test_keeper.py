@@ -68,7 +68,9 @@ class NoLinks:
 class NoStates:
     """A host's states, where the host keeps all in memory."""
 
-    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
+    def checkpoint(
+        self, now_ms: int, bytes_max: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]:
         return ()
 
     def written(self, ops: Sequence[StoreOp]) -> None: ...

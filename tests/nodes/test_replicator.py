@@ -75,7 +75,9 @@ class States:
         self.wanted: list[tuple[int, str]] = []
         self.needed: dict[int, frozenset[tuple[str, str]]] = {}
 
-    def checkpoint(self, now_ms: int, bytes_max: int) -> tuple[StoreOp, ...]:
+    def checkpoint(
+        self, now_ms: int, bytes_max: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]:
         return self.to_store.pop(0) if self.to_store else ()
 
     def written(self, ops: Sequence[StoreOp]) -> None: ...
