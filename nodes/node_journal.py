@@ -40,9 +40,10 @@ async def node_journal(
         yield journal, journal.recovered
 
 
-def seal(ident: str) -> IdentityKept:
-    """To be written last of all: these data are whole, and are those of `ident`."""
-    return IdentityKept(ident, 0, SEALED)
+def seal(ident: str, boot: int) -> IdentityKept:
+    """To be written last of all: these data are whole, and are those of `ident`, as
+    they were when its start number `boot` ended."""
+    return IdentityKept(ident, boot, SEALED)
 
 
 async def _is_sealed(path: Path) -> bool:

@@ -184,14 +184,14 @@ class Replicator:
     async def leave(self) -> None:
         """Serve nothing more; return when all that was promised is on the disk, and
         what was said is on its way."""
-        ident = "" if self._runner is None else self._runner.core.ident
+        core = None if self._runner is None else self._runner.core
         self.stand_down()
         await self._writer.rest()
-        if ident and not self._on_disk:
-            await self._seal(ident)
+        if core is not None and core.ident and not self._on_disk:
+            await self._seal(core.ident, core.boot)
         await anyio.sleep(LINGER_S)
 
-    async def _seal(self, ident: str) -> None:
+    async def _seal(self, ident: str, boot: int) -> None:
         """Without durability: let what the disk holds be whole, and say so."""
         clock_ms = self._clock.now_ms()
         while ops := self._states.checkpoint(
@@ -199,7 +199,7 @@ class Replicator:
         ):
             if not await self._writer.write(ops):
                 return
-        await self._writer.write((seal(ident),))
+        await self._writer.write((seal(ident, boot),))
 
     def statistics(self) -> ReplicatorStatistics:
         return ReplicatorStatistics(

@@ -14,7 +14,8 @@ between, the next process can tell whether these are the data that served last:
 
 With durability "memory" nothing outlives the process: the identity is the process's
 own, and the record is kept for operators. Only data that were sealed, by a process that
-had ceased to acknowledge and written all that it held, keep theirs (`recovered.ident`).
+had ceased to acknowledge and written all that it held, keep theirs (`recovered`), if no
+later process has served since: the record must hold the boot count of the seal.
 
 It knows no shards. The shell is `node.py`; times are milliseconds.
 """
@@ -68,7 +69,7 @@ class Identity:
         self._kept = (
             IdentityKept(recovered.ident, recovered.boot, recovered.nonce)
             if durable
-            else IdentityKept(recovered.ident or boot, 0, "")
+            else IdentityKept(recovered.ident or boot, recovered.boot, "")
         )
         self._options = options
         self._idents_drawn = self._nonces_drawn = 0
@@ -224,6 +225,8 @@ class Identity:
     def _decide(self) -> None:
         """The record was read for the first time."""
         if not self._durable:
+            if self._kept.ident != self._process and not self._is_same_data():
+                self._kept = IdentityKept(self._process, 0, "")
             self.stage = Stage.OPENING
         elif not self._is_same_data():
             self._begin_anew()

@@ -328,6 +328,11 @@ class NodeReplicas:
         return self._identity.ident
 
     @property
+    def boot(self) -> int:
+        """Counts the starts on this node's data; final once it may serve."""
+        return self._identity.boot
+
+    @property
     def stirred(self) -> bool:
         """Something came since the last `collect`: another one has something to say."""
         return bool(self._touched)

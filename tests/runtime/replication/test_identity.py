@@ -219,6 +219,17 @@ def test_in_memory_a_late_request_of_an_earlier_process_is_overwritten() -> None
     assert machine.record().ident == "p1"
 
 
+def test_sealed_data_keep_their_identity_once() -> None:
+    """A clean stop without durability; a copy that is put back later is a stranger."""
+    machine = Machine(durable=False)
+    first = opened(machine)
+    sealed = IdentityKept(first, machine.process.boot, "")
+    machine.disk = sealed
+    assert opened(machine) == first
+    assert machine.process.boot == 2
+    assert opened(machine) != first
+
+
 def test_another_process_with_this_identity_ends_it() -> None:
     """Two processes on one node's name: the older one serves nothing more."""
     machine = Machine()
