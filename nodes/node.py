@@ -71,6 +71,9 @@ BREADCRUMB = "breadcrumb"
 TICK_S = 0.1
 """Between two looks for requests that have waited too long for an owner."""
 
+SET_APART_TOLD_MAX = 100
+"""Matches set apart that `status` names; the statistics count them all."""
+
 log = get_logger()
 
 STATISTICS: Mapping[str, type] = {
@@ -407,6 +410,10 @@ class Node:
             **self._copies(),
             "matches": matches.running,
             "ended": matches.resident,
+            "set_apart": [
+                {"match": line.match, "shard": line.shard, "code": line.quarantined}
+                for line in self._hosting.states.set_apart(SET_APART_TOLD_MAX)
+            ],
             "games": [list(pair) for pair in self._endpoint.identity.games],
             "statistics": {
                 name: asdict(part) for name, part in self._statistics().items()

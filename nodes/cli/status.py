@@ -91,6 +91,7 @@ def _row(
         "lag": {},
         "matches": 0,
         "ended": 0,
+        "set_apart": [],
     }
     if isinstance(answer, OperatorError):
         return row | {"reachable": False, "error": answer.code}
@@ -123,6 +124,7 @@ def _show(found: dict[str, Any]) -> None:
     console.print(table)
     if any(node["reachable"] for node in found["nodes"]):
         _show_shards(console, found)
+        _show_set_apart(console, found)
     else:
         print(f"no node answers: hotseat up --dir {quote(found['dir'])} starts them")
 
@@ -151,3 +153,18 @@ def _show_shards(console: Console, found: dict[str, Any]) -> None:
         )
     if rows:
         console.print(shards)
+
+
+def _show_set_apart(console: Console, found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    matches = Table(title="matches set apart: the nodes' logs say why")
+    matches.add_column("match")
+    matches.add_column("shard", justify="right")
+    matches.add_column("at node")
+    matches.add_column("code")
+    for node in found["nodes"]:
+        for one in node["set_apart"]:
+            matches.add_row(one["match"], str(one["shard"]), node["node"], one["code"])
+    if matches.row_count:
+        console.print(matches)

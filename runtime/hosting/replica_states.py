@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from ...engine.record import Record
@@ -225,6 +226,12 @@ class ReplicaStates:
                     yield line
         except JournalCorrupt as error:
             self._roster.alarm(shard, "manifest_corrupt", str(error))
+
+    def set_apart(self, count_max: int) -> list[MatchLine]:
+        """The lines of matches that are set apart: of those in memory, so many."""
+        matches = self._roster.matches.values()
+        apart = (match.current_line() for match in matches if match.code)
+        return list(islice(apart, count_max))
 
     def games(self, shard: int) -> frozenset[tuple[str, str]]:
         """(name, version) of the games whose matches go on in the shard."""
