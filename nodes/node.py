@@ -400,7 +400,7 @@ class Node:
         }
 
     def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        matches = self.supervisor.statistics()
+        going_on, ended = self._hosting.states.counts(self._router.owned)
         return {
             "node": self._endpoint.identity.process,
             "ready": self.ready,
@@ -408,8 +408,8 @@ class Node:
             "shards": sorted(self._router.owned),
             "epochs": {str(s): e for s, e in sorted(self._router.owned.items())},
             **self._copies(),
-            "matches": matches.running,
-            "ended": matches.resident,
+            "matches": going_on,
+            "ended": ended,
             "set_apart": [
                 {"match": line.match, "shard": line.shard, "code": line.quarantined}
                 for line in self._hosting.states.set_apart(SET_APART_TOLD_MAX)

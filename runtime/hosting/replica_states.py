@@ -238,6 +238,12 @@ class ReplicaStates:
         lines = [match.line for match in self._roster.members(shard).values()]
         return frozenset((line.game, line.version) for line in lines if line.game)
 
+    def counts(self, shards: Iterable[int]) -> tuple[int, int]:
+        """How many matches of these shards are in memory: that go on, and that ended."""
+        members = [m for shard in shards for m in self._roster.members(shard).values()]
+        over = sum(m.line.ended if m.state is None else m.state.ended for m in members)
+        return len(members) - over, over
+
     def records(self, match: str, first: int, bytes_max: int) -> tuple[Record, ...]:
         """The match's records from `first` on, without a gap.
 

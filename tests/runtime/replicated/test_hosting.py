@@ -238,6 +238,17 @@ def test_idle_matches_give_up_their_actor_and_come_back() -> None:
     assert node.supervisor.statistics().running == 1
 
 
+def test_matches_are_counted_whether_they_have_an_actor_or_not() -> None:
+    """What goes on, and what ended and is still in memory."""
+    owner, follower = pair(race(goal=1))
+    over = owner.seated("race", "over")
+    owner.seated("race", "other")
+    owner.act(over, "0", 1, "add", 1)
+    assert owner.states.counts([SHARD]) == (1, 1)
+    assert follower.states.counts([SHARD]) == (1, 1)
+    assert owner.states.counts([]) == (0, 0)
+
+
 def test_a_watched_match_keeps_its_actor() -> None:
     """Else its watcher would miss what comes."""
     options = SupervisorOptions(rest_after_s=1, put_away_after_s=1)
