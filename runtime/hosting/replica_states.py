@@ -239,7 +239,7 @@ class ReplicaStates:
         return frozenset((line.game, line.version) for line in lines if line.game)
 
     def counts(self, shards: Iterable[int]) -> tuple[int, int]:
-        """How many matches of these shards are in memory: that go on, and that ended."""
+        """How many matches of these shards go on, and how many ended ones are here."""
         members = [m for shard in shards for m in self._roster.members(shard).values()]
         over = sum(m.line.ended if m.state is None else m.state.ended for m in members)
         return len(members) - over, over
