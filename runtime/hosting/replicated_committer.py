@@ -41,6 +41,10 @@ QUEUED_MAX = 8192
 """Records of a shard that wait to be proposed: beyond, the shard's matches are busy.
 Each is held by its actor anyway."""
 
+_ROUNDS_MAX = 8
+"""Confirmations of a shard under way: while the followers are silent, what is asked
+meanwhile goes into one more."""
+
 _PROPOSED_AT_ONCE = 1024
 """Records in one proposal: a queue that was put off goes as far as there is room."""
 
@@ -231,6 +235,8 @@ class ReplicatedCommitter:
             for question in questions:
                 self._confirmed += 1
                 question.on_confirmed()
+        if shard.asked:
+            self._dirty[confirmed.shard] = None
 
     def demoted(self, demoted: Demoted) -> None:
         """This node commits nothing more in that epoch: whoever waits is told."""
@@ -278,7 +284,7 @@ class ReplicatedCommitter:
         try:
             while shard.queued:
                 self._propose(number, shard)
-            if shard.asked:
+            if shard.asked and len(shard.rounds) < _ROUNDS_MAX:
                 token = self._replicas.confirm(number, self._now_ms())
                 shard.rounds.append((token, shard.asked))
                 shard.asked = []

@@ -76,6 +76,21 @@ def test_one_confirmation_serves_a_whole_wake_up() -> None:
     assert owner.replicas.token == before + 1
 
 
+def test_confirmations_do_not_pile_up() -> None:
+    """While the followers are silent few rounds are under way; all are answered."""
+    owner, _ = pair(race())
+    match = owner.seated("race")
+    owner.replicas.automatic = False
+    before = owner.replicas.token
+    for action in range(1, 41):
+        owner.tell((BOB, dispatch(action, match, "1", action, "keep")))
+    assert owner.replicas.token - before <= 8
+    owner.replicas.confirm_all()
+    owner.replicas.confirm_all()
+    told = [frame.request for _, frame in owner.outlet.take() if frame.request]
+    assert told == list(range(1, 41))
+
+
 def test_a_match_that_is_not_here_is_confirmed_too() -> None:
     """`unknown_match` from a deposed owner would deny what the new one created."""
     owner, _ = pair(race())
