@@ -334,7 +334,7 @@ class ReplicaStates:
         With `everything`, all that has changed is due: call it until nothing comes, and
         a start finds all in the states.
         """
-        self._roster.now_ms = now_ms
+        self._roster.at(now_ms)
         ops: list[StoreOp] = list(self._unburied)
         self._unburied = []
         due = self._roster.checkpoints.collect(now_ms, bytes_max, everything=everything)

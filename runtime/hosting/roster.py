@@ -217,9 +217,15 @@ class Roster:
         if len(self.alarms) < _ALARMS_MAX:
             self.alarms.append(Alarm(shard, code, message))
 
+    def at(self, now_ms: int) -> None:
+        """The time is now."""
+        if not self.now_ms:
+            self.tiers.begin(now_ms)
+        self.now_ms = now_ms
+
     def tick(self, now_ms: int) -> Iterator[HotMatch]:
         """The time is now; which of the stuck ones are worth another look."""
-        self.now_ms = now_ms
+        self.at(now_ms)
         for match in list(self.apart.values()):
             self.ask_copy(match)
             if match.retry_ms is not None and self._may_try(match):

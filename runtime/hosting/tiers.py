@@ -44,6 +44,11 @@ class Tiers:
             self._used[match.match] = match
             self._used.move_to_end(match.match)
 
+    def begin(self, now_ms: int) -> None:
+        """The time is known from now on: what was used before was used now."""
+        for match in (*self._used.values(), *self._over.values()):
+            match.used_ms = now_ms
+
     def forget(self, match: HotMatch) -> None:
         """It has no state in memory any more."""
         self._used.pop(match.match, None)

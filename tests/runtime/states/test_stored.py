@@ -205,6 +205,21 @@ def test_an_idle_match_is_put_away_and_wakes_as_it_was() -> None:
     assert node.digests("a") == digests(log, "a")
 
 
+def test_what_a_start_played_stays_in_memory_for_its_time() -> None:
+    """The matches that went on last are those that will be wanted."""
+    log = played(Log(), "a", "b")
+    node = Node()
+    node.follow(log)
+    node.now_ms = 1_000 * DAY_S
+    node.states = ReplicaStates(find(race()), node.disk)
+    node.states.recover(node.disk.recover())
+    node.checkpoint()
+    node.pass_time(60)
+    assert node.states.statistics().hot == 2
+    node.pass_time(600)
+    assert node.states.statistics().hot == 0
+
+
 def test_too_many_states_in_memory_make_room() -> None:
     """Those that were used longest ago go first."""
     log = played(Log(), *"abcd")
