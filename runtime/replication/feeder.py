@@ -95,9 +95,13 @@ class Feeder:
         if peer.void or (peer.next is None and not self._worth_asking(peer)):
             return None
         options = self._context.options
+        data = self._context.data
         if peer.awaiting:
             return max(peer.sent_at, peer.progress_at) + options.retransmit_ms
-        if peer.next is not None and peer.commit_sent < self._context.data.commit:
+        if peer.next is None or not peer.heard or peer.next <= data.last_seq:
+            # Its node is not heard now: an idle owner must look again by itself.
+            return peer.sent_at + options.retransmit_ms
+        if peer.commit_sent < data.commit:
             return peer.sent_at + options.heartbeat_ms
         return None
 

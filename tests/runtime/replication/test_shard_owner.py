@@ -371,6 +371,22 @@ def test_an_idle_follower_that_started_anew_is_noticed() -> None:
     assert [m.prev_seq for m in appends(bench, "a", "b")] == [1]
 
 
+def test_an_idle_owner_looks_again_for_a_learner_that_was_not_heard() -> None:
+    """Nothing but its own timer brings it back to a node that was away."""
+    bench = Bench("ab")
+    away = {("a", "b"), ("b", "a")}
+    bench.cut = set(away)
+    bench.begin()
+    bench.pass_ms(2000)
+    assert isr(bench) == ["a"]
+    due = bench["a"].core.due_ms()
+    assert due is not None
+    assert bench.now < due <= bench.now + bench.options.retransmit_ms
+    bench.cut = set()
+    bench.pass_ms(300)
+    assert isr(bench) == ["a", "b"]
+
+
 def test_the_kept_log_is_bounded() -> None:
     """Committed entries leave the memory, but for some that learners may need."""
     options = ReplicationOptions(kept_entries=8)
