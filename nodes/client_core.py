@@ -248,6 +248,7 @@ class ClientCore:
             self._view(now, process, frame)
         elif isinstance(frame, TableSnapshot):
             self.routing.learn(frame)
+            self._reach_anew()
             self._follow_owners(now, announced=True)
         elif isinstance(frame, Moved):
             if self.routing.moved(frame):
@@ -320,9 +321,7 @@ class ClientCore:
             self._schedule(question, now + LOCATE_PAUSE_S)
             return
         if self._reached.get(process) != address:
-            self._reached[process] = address
-            self._peer(process).down = False
-            self._effects.append(Reach(address))
+            self._reach(address)
         request = self._next_request()
         question.attempts += 1
         question.request, question.sent_to, question.sent_at = request, process, now
@@ -416,7 +415,8 @@ class ClientCore:
                 self._effects.append(expired)
             return
         if not question.waiting:
-            self._attempt(now, question)
+            gone = self._peer(question.sent_to).down if question.sent_to else False
+            self._attempt(now, question, avoid=question.sent_to if gone else "")
             return
         peer = self._peer(question.sent_to)
         if peer.heard < question.sent_at:  # not only this question: all is silent
@@ -539,8 +539,24 @@ class ClientCore:
         return peer
 
     def _usable(self, now: float, process: str) -> bool:
+        """Whether it may be asked: not if it is gone from where we reached it."""
         peer = self._peer(process)
-        return not peer.down and peer.suspect_until <= now
+        reached = self._reached.get(process)
+        elsewhere = reached not in (None, self.routing.address(process))
+        return elsewhere or (not peer.down and peer.suspect_until <= now)
+
+    def _reach_anew(self) -> None:
+        """Keep up links to the nodes that were used, where they are now: who takes
+        over is said by those that we have a link to."""
+        for process, reached in tuple(self._reached.items()):
+            address = self.routing.address(process)
+            if address is not None and address != reached:
+                self._reach(address)
+
+    def _reach(self, address: PeerAddress) -> None:
+        self._reached[address.process] = address
+        self._peer(address.process).down = False
+        self._effects.append(Reach(address))
 
     def _refresh_table(self, now: float) -> None:
         if not self._table_ticket:

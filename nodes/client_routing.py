@@ -79,8 +79,9 @@ class Routing:
         """Where to send a message about `match` (None: any node will do).
 
         The owner first, if it may be asked directly, then home, then the others
-        by name. A node that is not `usable`, or the one to `avoid`, comes last.
-        None: no node is known at all.
+        by name. A node that is not `usable`, or the one to `avoid`, comes last; if
+        none is usable, any but that one may have come back unseen. None: no node is
+        known at all.
         """
         order: list[str] = []
         if self._direct and match is not None:
@@ -96,4 +97,5 @@ class Routing:
         for process in order:
             if usable(process):
                 return process
-        return order[0] if order else None
+        others = [process for process in order if process != avoid]
+        return next(iter(others or order), None)

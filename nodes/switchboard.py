@@ -25,6 +25,7 @@ from ..runtime.frame import (
     Forwarded,
     Frame,
     Moved,
+    NodeEntry,
     Request,
     Returned,
 )
@@ -125,6 +126,7 @@ class Switchboard:
         # For each client of ours: the epochs of the owners that it was told of.
         self._told: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._announced: dict[int, int] = {}  # epochs, by shard
+        self._nodes: dict[str, NodeEntry] = {}  # as clients were told last
         self._parked = Parked()
         self._clock = clock
         self._kept = self._forwarded = self._returned = 0
@@ -163,17 +165,23 @@ class Switchboard:
         self._flush(batch)
 
     def table_changed(self, table: ShardTable) -> None:
-        """Tell the clients here of every shard that has another owner.
+        """Tell the clients here of every shard that has another owner, and where the
+        nodes are when one has come or gone.
 
         They need not find out by asking one that hangs, or is gone.
         """
+        clients = [peer for peer in self._peers.values() if peer.kind == "client"]
+        if dict(table.nodes) != self._nodes:
+            self._nodes = dict(table.nodes)
+            for peer in clients:
+                route = Route(peer.process, None, peer.principal)
+                self._outlet.deliver(route, table.snapshot(0))
         for shard in range(len(table)):
             epoch, owner = table.epoch(shard), table.owner(shard)
             if epoch > self._announced.get(shard, 0):
                 self._announced[shard] = epoch
-                for peer in self._peers.values():
-                    if peer.kind == "client":
-                        self._tell_owner(peer.process, shard, epoch, owner)
+                for peer in clients:
+                    self._tell_owner(peer.process, shard, epoch, owner)
 
     def tick(self) -> None:
         """Answer what has waited too long. To be called a few times a second."""

@@ -379,6 +379,32 @@ def test_with_no_node_left_the_doors_are_asked() -> None:
     assert bench.one_send().process == "n1"
 
 
+def test_a_node_that_came_back_elsewhere_is_reached_before_it_is_needed() -> None:
+    """Its new address is told; the link is there when it takes over."""
+    match, bench = match_owned_by("n2"), Bench()
+    bench.ask(match)
+    bench.core.peer_down(1.0, "n2")
+    bench.core.effects()
+    fresh = msgspec.structs.replace(
+        table(0, 2), nodes=(NodeEntry("n2", "inproc://elsewhere", "2"),)
+    )
+    bench.core.arrived(3.0, "n1", fresh)
+    reached = [e for e in bench.core.effects() if isinstance(e, Reach)]
+    assert [one.address.inbox for one in reached] == ["inproc://elsewhere"]
+
+
+def test_the_node_that_was_lost_is_the_last_to_be_asked() -> None:
+    """Though the others were lost before it: they may be back, it is surely gone."""
+    match, bench = match_owned_by("n2"), Bench()
+    for node in ("n1", "n3"):
+        bench.core.peer_down(0.0, node)
+    bench.ask(match)
+    assert bench.one_send().process == "n2"
+    bench.core.peer_down(1.0, "n2")
+    bench.core.tick(2.0)
+    assert bench.one_send().process != "n2"
+
+
 class TestWatch:
     """A watch survives what happens to links and owners."""
 

@@ -22,6 +22,7 @@ from hotseat.runtime.frame import (
     Forwarded,
     Frame,
     Moved,
+    NodeEntry,
     Refused,
     Request,
     Returned,
@@ -379,6 +380,21 @@ def test_clients_are_told_of_a_new_owner_unasked_and_once() -> None:
     assert stage.sent() == [("c1", Moved(0, SHARD, 4, "n3"))]
     stage.arrive("c1", SYNC)  # it is forwarded, and the client knows already
     assert [process for process, _ in stage.sent()] == ["n3"]
+
+
+def test_clients_are_told_where_a_node_is_that_came_back() -> None:
+    """They reach it before they need it."""
+    stage = Stage(owner="n2")
+    stage.table.set_nodes([NodeEntry("n2", "tcp://old", "1")])
+    stage.board.table_changed(stage.table)
+    stage.sent()
+    stage.table.set_nodes([NodeEntry("n2", "tcp://new", "2")])
+    stage.board.table_changed(stage.table)
+    stage.board.table_changed(stage.table)
+    ((process, told),) = stage.sent()
+    assert process == "c1"
+    assert isinstance(told, TableSnapshot)
+    assert [entry.inbox for entry in told.nodes] == ["tcp://new"]
 
 
 def test_nobody_waits_for_an_owner_for_ever() -> None:
