@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import anyio
 
@@ -40,6 +43,10 @@ SMALL_MATCHES, SMALL_RATE_PER_S, SMALL_KILLS = 150, 150.0, 3
 
 SQLITE_MS, ETCD_MS, FROZEN_MS = 250.0, 400.0, 2500.0
 """What a match may be silent, 99 of 100 times."""
+
+
+LOGS = Path(tempfile.gettempdir()) / "hotseat-bench-logs"
+"""Where the nodes' logs are if a run fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,7 @@ def _measure(prefix: str, cases: Sequence[_Case]) -> list[Row]:
 
 
 def _rows(prefix: str, case: _Case) -> list[Row]:
-    run = anyio.run(run_chaos, case.plan)
+    run = anyio.run(partial(run_chaos, case.plan, keep=LOGS))
     silence, verdict = run.silence(), run.verdict
     p99_ms = silence.p99_s * 1000
     wrong = (

@@ -136,12 +136,12 @@ class ChaosCluster:
             for shard, members in health.in_sync.items()
             if len(members) < self.copies
         }
+        late = [node for node in self.nodes if node not in health.ready]
         raise OperatorError(
             "not_healed",
-            f"after {timeout_s:g} s {len(health.ready)} of {len(self.nodes)} nodes are "
-            f"ready, {len(health.owners)} of {self.home.shards} shards have an owner, "
-            f"{len(short)} of them too few copies in sync",
-            hint=f"see {self.home.path / 'logs'}",
+            f"after {timeout_s:g} s not ready: {', '.join(late) or 'none'}; "
+            f"{len(health.owners)} of {self.home.shards} shards have an owner; "
+            f"too few copies in sync: {short or 'none'}",
         )
 
     def _whole(self, health: Health) -> bool:

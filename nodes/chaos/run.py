@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
@@ -279,13 +280,15 @@ async def run_chaos(
     *,
     say: Callable[[str], None] = lambda line: None,
     watch: Callable[[ChaosRun], None] = lambda run: None,
+    keep: Path | None = None,
 ) -> ChaosRun:
     """Start a cluster, run the plan on it, end it; `watch` is given the run first.
+    If that fails, the nodes' logs are kept in `keep`.
 
     Raises:
         OperatorError: The cluster could not be started, or did not heal.
     """
-    async with chaos_cluster(plan.cluster, say=say) as cluster:
+    async with chaos_cluster(plan.cluster, say=say, keep=keep) as cluster:
         run = ChaosRun(plan, cluster)
         watch(run)
         async with AsyncExitStack() as stack:
