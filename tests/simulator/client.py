@@ -75,6 +75,7 @@ class Player:
         self._table = number % settings.matches
         self.seat = str(number // settings.matches % 2)
         self._game = 0
+        self.spy = number >= settings.players - settings.spies
         self._node = self._draw.choice(world.nodes)
         self._requests = 0
         self._last_code = ""
@@ -149,7 +150,9 @@ class Player:
         if self._draw.random() < 0.02:
             self._renew()
             return
-        if self._waits_for_others():
+        if self.spy and self._draw.random() < 0.4:
+            self._elsewhere()
+        elif self._waits_for_others():
             self._think()
             return
         self._action += 1
@@ -179,7 +182,7 @@ class Player:
     def _choose(self) -> tuple[str, object]:
         """Something to do; not always something that may be done."""
         draw = self._draw.random()
-        if draw < self._settings.mischief:
+        if self.spy or draw < self._settings.mischief:
             return "add", -1
         draw = self._draw.random()
         view = self._view
@@ -326,6 +329,7 @@ class Player:
         code = self._last_code = frame.code
         self.world.trace.counts[f"refused_{code}"] += 1
         if code in READS:
+            self.answered_us = self._scheduler.now_us
             self.world.account.read(self, node, question, frame)
         if frame.request != question.newest:
             return

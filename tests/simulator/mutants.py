@@ -21,6 +21,7 @@ from hotseat.runtime.replication.follower import Follower
 from hotseat.runtime.replication.fresh_reads import FreshReads
 from hotseat.runtime.replication.identity import Identity
 from hotseat.runtime.replication.membership import Membership
+from hotseat.runtime.replication.message import Echo
 from hotseat.runtime.replication.owner import Owner
 from hotseat.runtime.replication.register import RecordRegister
 from hotseat.runtime.replication.takeover import Takeover
@@ -131,11 +132,24 @@ _mutant(
     "a follower of a new owner forgets all that it does not know to be committed",
     Patch(Follower, "_adopt", _cut_at_commit),
 )
+
+
+def _echo(sound: Any) -> Any:
+    def probe(self: Any, node: str, message: Any) -> bool:
+        me = self._context.me
+        echo = Echo(self._context.shard, message.epoch, me.ident, me.boot, message.read)
+        self._context.effects.send(node, echo)
+        return True
+
+    return probe
+
+
 _mutant(
     "echo_always",
     "a fresh read is confirmed whatever was promised or is being claimed",
     Patch(Follower, "_may_echo", _always(True)),
-    scenario="deposed",
+    Patch(Follower, "probe", _echo),
+    scenario="deposed_read",
 )
 
 

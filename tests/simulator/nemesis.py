@@ -49,6 +49,7 @@ class Nemesis:
             self._later()
 
     def stop(self) -> None:
+        """Strike no more, and mend nothing: somebody else mends it all."""
         self._over = True
 
     def _later(self) -> None:
@@ -162,11 +163,11 @@ class Nemesis:
         restart_ms: int | None = None,
     ) -> None:
         """End a process, and start its node again later."""
-        if process is None or not process.alive:
-            return
-        if spare and self._spares(process):
+        if process is None or not process.alive or self._over:
             return
         world = self._world
+        if spare and world.settings.durability == "memory" and self._spares(process):
+            return
         world.trace.struck(name, process.boot)
         world.kill(process, vanish=vanish)
         if restart_ms is None:
@@ -189,7 +190,7 @@ class Nemesis:
 
     def freeze(self, process: Process | None, name: str, for_ms: int = 0) -> None:
         """Stop a process, and let it go on."""
-        if process is None or process.paused:
+        if process is None or process.paused or self._over:
             return
         self._world.trace.struck(name, process.boot)
         process.pause()
@@ -259,8 +260,9 @@ class Nemesis:
         others = [other for other in self._world.nodes if other != node]
         if self._draw.random() < 0.5:
             others.append(COORDINATOR)
-        if self._draw.random() < 0.3:
-            others += self._world.network.clients
+        draw = self._draw.random()
+        if draw < 0.5:
+            others += [p.name for p in self._world.players if draw < 0.2 or not p.spy]
         ways = [(node, o) for o in others] + [(o, node) for o in others]
         self._cut(name, ways)
 
@@ -287,6 +289,8 @@ class Nemesis:
 
     def _cut(self, name: str, ways: list[tuple[str, str]]) -> None:
         network = self._world.network
+        if self._over:
+            return
         self._world.trace.struck(name, " ".join(f"{a}>{b}" for a, b in ways[:4]))
         network.cut(ways)
 

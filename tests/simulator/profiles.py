@@ -71,7 +71,7 @@ def _reads(settings: Settings, draw: random.Random) -> Settings:
     """Owners that do not know that they are deposed, and are asked all the time."""
     return replace(
         settings,
-        mischief=0.5,
+        spies=3,
         think_ms=40,
         impatience_ms=120,
         shards=1,
@@ -81,10 +81,9 @@ def _reads(settings: Settings, draw: random.Random) -> Settings:
         faults_ms=6_000,
         between_ms=700,
         faults={
-            "isolate_owner": 4,
+            "isolate_owner": 6,
             "pause_owner": 1,
-            "cut_owner_coordinator": 1,
-            "move": 2,
+            "move": 1,
             "want_edit": 1,
         },
         rates=_some(draw, ("message_delayed", "client_lost"), 0.02),

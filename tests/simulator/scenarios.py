@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .profiles import PROFILES, in_profile
-from .scripts import deposed, late_join, late_tail, lost_promise, lost_tail
+from .scripts import (
+    deposed,
+    deposed_read,
+    late_join,
+    late_tail,
+    lost_promise,
+    lost_tail,
+)
 from .settings import Settings, without_faults
 
 if TYPE_CHECKING:
@@ -77,6 +84,10 @@ for _name in PROFILES:
     _profile(_name)
 _script(deposed, lambda s: replace(_small(s), faults_ms=9_000))
 _script(
+    deposed_read,
+    lambda s: replace(_small(s), faults_ms=9_000, spies=3, rates={"message_lost": 0.3}),
+)
+_script(
     late_join,
     lambda s: replace(
         _small(s),
@@ -89,7 +100,7 @@ _script(
     lambda s: replace(
         _small(s),
         nodes=4,
-        copies=3,
+        copies=4,
         durability="disk",
         faults_ms=6_000,
         options=replace(

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from .process import Process
     from .world import World
 
-__all__ = ["deposed", "late_join", "late_tail", "lost_promise", "lost_tail"]
+__all__ = [
+    "deposed",
+    "deposed_read",
+    "late_join",
+    "late_tail",
+    "lost_promise",
+    "lost_tail",
+]
 
 
 def deposed(world: World, draw: random.Random) -> None:
@@ -42,13 +49,31 @@ def deposed(world: World, draw: random.Random) -> None:
         deaf = _both(old, COORDINATOR) + _both(old, third)
         world.network.cut(deaf)
         asleep_ms = draw.randint(3_000, 4_000)
-        world.nemesis.freeze(owner, "deposed", asleep_ms)
         at = _Steps(world)
+        world.nemesis.freeze(owner, "deposed", asleep_ms)
+        unheard = [(follower, old)]
+        world.network.cut(unheard)
+        at.after(asleep_ms, lambda: world.network.mend(unheard))
         at.after(2_000, lambda: _edit(world, lambda r: _wanting(r, follower, third)))
         at.after(2_600, lambda: _edit(world, lambda r: _moving(r, third)))
         at.after(asleep_ms + draw.randint(300, 1_500), lambda: world.network.mend(deaf))
 
     _Steps(world).after(draw.randint(1_200, 2_000), begin)
+
+
+def deposed_read(world: World, draw: random.Random) -> None:
+    """The same, when nobody asks the sleeper for anything but what is refused."""
+    deposed(world, draw)
+    acting = [player.name for player in world.players if not player.spy]
+
+    def begin() -> None:
+        owner = world.owner(0)
+        if owner is not None:
+            ways = [(name, owner.node) for name in acting]
+            world.network.cut(ways)
+            _Steps(world).after(5_500, lambda: world.network.mend(ways))
+
+    _Steps(world).after(1_000, begin)
 
 
 def late_join(world: World, draw: random.Random) -> None:
@@ -68,14 +93,14 @@ def late_join(world: World, draw: random.Random) -> None:
 
         def landed() -> None:
             world.network.mend(cut)
-            world.nemesis.kill(process, "late_join", restart_ms=4_000)
+            world.nemesis.kill(process, "late_join", restart_ms=2_000)
 
         _Steps(world).after(late_ms + 1, landed)
         return late_ms
 
     def begin() -> None:
         world.coordinator.meddle = meddle
-        world.nemesis.kill(_follower(world), "late_join", restart_ms=60)
+        world.nemesis.kill(_follower(world), "late_join", restart_ms=1_000)
 
     _Steps(world).after(draw.randint(1_500, 2_000), begin)
 
@@ -90,16 +115,17 @@ def late_tail(world: World, draw: random.Random) -> None:
     fast = {"armed": False}
 
     def begin() -> None:
-        world.nemesis.storm(True)
         learner = _follower(world)
         if learner is None:
             return
-        world.network.slow(learner.node, 12 * MS)
-        world.nemesis.kill(learner, "late_tail", restart_ms=40)
-        at.after(draw.randint(25, 60), arm)
+        world.network.slow(learner.node, 5 * MS)
+        world.nemesis.kill(learner, "late_tail", restart_ms=900)
+        at.after(900 + draw.randint(20, 500), arm)
 
     def arm() -> None:
         fast["armed"] = True
+        world.nemesis.storm(True)
+        at.after(60, lambda: world.nemesis.storm(False))
         world.checks.on_ack = acked
 
     def acked(process: Process) -> None:
@@ -111,7 +137,6 @@ def late_tail(world: World, draw: random.Random) -> None:
     def strike(owner: Process) -> None:
         record = world.checks.record(0)
         assert record is not None
-        world.nemesis.storm(False)
         others = [n for n, _ in record.isr if n != owner.node]
         world.nemesis.kill(owner, "late_tail", restart_ms=2_000)
         if len(others) > 1:

@@ -105,6 +105,8 @@ class Settings:
     """Weight of each fault that is enabled."""
     rates: dict[str, float] = field(default_factory=dict)
     options: ReplicationOptions = field(default_factory=ReplicationOptions)
+    spies: int = 0
+    """Players who only ask what is refused, here and there."""
     mischief: float = 0.04
     """How often a player tries what is refused."""
     profile: str = ""
@@ -141,6 +143,7 @@ def draw_settings(seed: int) -> Settings:
         patience_ms=draw.choice([1_500, 5_000]),
         faults_ms=draw.choice([5_000, 8_000, 11_000]),
         between_ms=draw.choice([200, 400, 900]),
+        spies=draw.choice([0, 0, 1, 2]),
         kept_transactions=draw.choice([4, 1_000]),
         checkpoint_ms=draw.choice([300, 1_000, 4_000]),
         clock_rates=draw.random() < 0.25,
