@@ -466,6 +466,7 @@ class ClientCore:
 
     def _ask_watch(self, now: float, watch: Watch, pause_s: float = 0.0) -> None:
         watch.owner, watch.heard = self.routing.owner(watch.match), now
+        watch.tenure = self.routing.tenure(watch.match)
         frame = Sync(
             0, watch.match, watch.epoch, watch.seat, watch.session, watch.legal
         )
@@ -514,8 +515,10 @@ class ClientCore:
         self._renew_all(now, self._has_moved)
 
     def _has_moved(self, watch: Watch) -> bool:
+        # An owner that lost the shard and has it again knows nothing of its watchers.
         owner = self.routing.owner(watch.match)
-        return owner not in ("", watch.owner)
+        newer = self.routing.tenure(watch.match) > watch.tenure
+        return owner != "" and (newer or owner != watch.owner)
 
     def _follow_owner(self, now: float, question: _Question) -> None:
         owner = self._owner(question)

@@ -94,5 +94,6 @@ class Watch:
     readers: int = 0
     ticket: int = 0  # of the question now asked for it; 0: none
     through: str = ""  # the process that its views come from
-    owner: str = ""  # of its shard when it was last asked for
+    owner: str = ""  # of its shard when it was last asked for,
+    tenure: int = 0  # and the epoch of that
     heard: float = 0.0

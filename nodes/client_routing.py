@@ -73,6 +73,12 @@ class Routing:
             return ""
         return self._table.owner(shard_of(match, len(self._table)))
 
+    def tenure(self, match: str) -> int:
+        """The epoch in which that owner owns the match's shard; 0 if none is known."""
+        if self._table is None:
+            return 0
+        return self._table.epoch(shard_of(match, len(self._table)))
+
     def choose(
         self, match: str | None, usable: Callable[[str], bool], avoid: str = ""
     ) -> str | None:

@@ -7,9 +7,10 @@ import msgspec
 from hotseat.nodes.client_effect import Send, Settled, Watch, WatchRefused
 from hotseat.nodes.client_options import ClientOptions
 from hotseat.nodes.client_outcome import Refusal
-from hotseat.runtime.frame import Accepted, Dispatch, Refused, Sync, TakeSeat
+from hotseat.runtime.frame import Accepted, Dispatch, Moved, Refused, Sync, TakeSeat
+from hotseat.runtime.match_id import shard_of
 
-from .test_client_core import Bench, match_owned_by, view
+from .test_client_core import SHARDS, Bench, match_owned_by, view
 
 TOKEN = "token-of-the-seat"
 
@@ -177,3 +178,23 @@ def test_no_view_is_shown_that_is_older_than_another() -> None:
     assert again.slot.view is None
     bench.core.arrived(0.5, "n2", view(match, 9))
     assert again.slot.revision == 9
+
+
+def test_an_owner_that_owns_again_is_asked_for_views_again() -> None:
+    """It lost the shard and took it back: it has forgotten who watches."""
+    bench = Bench()
+    match = match_owned_by("n2")
+    watch = bench.core.watch(0.0, Watch(match, 1, "0", 1, legal=False))
+    sent = bench.one_send(Sync)
+    bench.core.arrived(0.1, "n2", view(match, 3, request=sent.frame.request))
+    bench.core.effects()
+    shard = shard_of(match, SHARDS)
+    bench.core.arrived(0.2, "n1", Moved(0, shard, 9, "n2"))
+    bench.core.tick(bench.core.next_due)
+    again = bench.one_send(Sync)
+    assert again.process == "n2"
+    bench.core.arrived(0.3, "n2", view(match, 4, request=again.frame.request))
+    assert watch.slot.revision == 4
+    bench.core.effects()
+    bench.core.arrived(0.4, "n1", Moved(0, shard, 9, "n2"))
+    assert bench.sends() == []
