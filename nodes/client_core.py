@@ -149,6 +149,8 @@ class ClientCore:
         self._effects: list[Effect] = []
         self._asked = 0  # questions that a caller waits for
         self._watches_due = math.inf
+        self._changed_at: float | None = None  # when owners changed, not yet looked at
+        self._announced = False  # one of these changes was told unasked
         self._last_ticket = 0
         self._last_request = 0
         self._table_ticket = 0
@@ -249,10 +251,10 @@ class ClientCore:
         elif isinstance(frame, TableSnapshot):
             self.routing.learn(frame)
             self._reach_anew()
-            self._follow_owners(now, announced=True)
+            self._owners_changed(now, announced=True)
         elif isinstance(frame, Moved):
             if self.routing.moved(frame):
-                self._follow_owners(now, announced=not frame.request)
+                self._owners_changed(now, announced=not frame.request)
             if frame.owner and self.routing.address(frame.owner) is None:
                 self._refresh_table(now)
         if isinstance(frame, Response) and frame.request:
@@ -288,6 +290,8 @@ class ClientCore:
 
     def effects(self) -> list[Effect]:
         """What to do now, in order. The caller carries out all of it."""
+        if self._changed_at is not None:
+            self._follow_owners(self._changed_at)
         effects, self._effects = self._effects, []
         return effects
 
@@ -502,17 +506,23 @@ class ClientCore:
         self._watches_due = now + idle_s / 2 if self._watches else math.inf
         self._renew_all(now, lambda watch: now - watch.heard >= idle_s)
 
-    def _follow_owners(self, now: float, *, announced: bool) -> None:
+    def _owners_changed(self, now: float, *, announced: bool) -> None:
+        """Some shards have other owners: looked at once for all that came together."""
+        self._changed_at = now
+        self._announced |= announced
+
+    def _follow_owners(self, now: float) -> None:
         """Ask anew for every watch whose match has another owner now.
 
         If that was announced, and not an answer to one question, all that waits is
         asked again there as well: whatever pause there was is over. What a player
         waits for goes first.
         """
-        if announced and self._options.direct:
+        if self._announced and self._options.direct:
             for question in sorted(self._questions.values(), key=_is_watch):
                 self._follow_owner(now, question)
         self._renew_all(now, self._has_moved)
+        self._changed_at, self._announced = None, False
 
     def _has_moved(self, watch: Watch) -> bool:
         # An owner that lost the shard and has it again knows nothing of its watchers.
