@@ -109,6 +109,8 @@ class Arrivals:
             # The owner could not play these. This replica tries.
             match.tail = list(part.records[max(0, line.index + 1 - part.first) :])
             match.index = end
+        elif part.records and end == line.index:
+            match.tail = list(part.records)  # until they are durable
         match.emitted = match.index
         match.in_flight = 1
         match.looked = True

@@ -115,6 +115,9 @@ class ReplicaStates:
         self._unburied: list[Buried] = []
         # What was given out to be written, by identity, and whose it is.
         self._given: dict[int, tuple[StoreOp, HotMatch]] = {}
+        # History that came in parts before its match: in whose shard, until durable.
+        self._parts: dict[int, tuple[SavedHistory, int]] = {}
+        self._unwritten: list[tuple[SavedHistory, int]] = []
 
     # What is committed.
 
@@ -298,6 +301,8 @@ class ReplicaStates:
             ops.append(op)
             if match is not None:
                 self._given[id(op)] = (op, match)
+            elif isinstance(op, SavedHistory):
+                self._parts[id(op)] = (op, install.shard)
         return tuple(ops)
 
     def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]:
@@ -313,6 +318,8 @@ class ReplicaStates:
         self._arrivals.wipe(shard)
         self._roster.wipe(shard)
         self._shards.discard(shard)
+        self._parts = {k: held for k, held in self._parts.items() if held[1] != shard}
+        self._unwritten = [held for held in self._unwritten if held[1] != shard]
 
     def take_alarms(self) -> list[Alarm]:
         """What an operator must know, since the last time."""
@@ -337,6 +344,10 @@ class ReplicaStates:
         self._roster.at(now_ms)
         ops: list[StoreOp] = list(self._unburied)
         self._unburied = []
+        for held in self._unwritten:
+            ops.append(held[0])
+            self._parts[id(held[0])] = held
+        self._unwritten = []
         due = self._roster.checkpoints.collect(now_ms, bytes_max, everything=everything)
         for op in due:
             ops.append(op)
@@ -353,6 +364,7 @@ class ReplicaStates:
                 self._burials.pop(op.line.match, None)
                 self._roster.counts["buried"] += 1
                 continue
+            self._parts.pop(id(op), None)
             _, match = self._given.pop(id(op), (None, None))
             if match is None:
                 continue
@@ -375,6 +387,8 @@ class ReplicaStates:
                 self._burials.pop(op.line.match, None)
             elif isinstance(op, Checkpointed):
                 roster.checkpoints.failed(op.shard, roster.now_ms)
+            if (part := self._parts.pop(id(op), None)) is not None:
+                self._unwritten.append(part)
             _, match = self._given.pop(id(op), (None, None))
             if match is None:
                 continue

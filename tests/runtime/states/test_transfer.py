@@ -12,7 +12,7 @@ from hotseat.runtime.hosting.options import HostingOptions
 from hotseat.runtime.hosting.transfer import Assembly, Cursor, Part, cut, pack_part
 from hotseat.runtime.journal import MatchLine
 from hotseat.runtime.replication.message import Piece
-from hotseat.runtime.replication.output import Appended, Feed, Install
+from hotseat.runtime.replication.output import Appended, Feed, Install, Wiped
 
 from ..sample_games import race
 from .stage import SHARD, Log, Node, digests, same
@@ -115,6 +115,35 @@ def test_a_learner_goes_on_before_the_states_are_durable() -> None:
     for match in "ab":
         assert same(learner.state(match), log.states[match])
         assert learner.digests(match) == digests(log, match)
+
+
+@pytest.mark.parametrize("limit", [200, 64 * 1024])
+def test_history_that_could_not_be_written_is_written_later(limit: int) -> None:
+    """The disk refuses one page's group, whichever; the matches lose no record."""
+    log = played(Log(), *"ab", actions=20)
+    owner = Node(options=HostingOptions(transfer_bytes=700))
+    owner.own(log)
+    pages: list[Install] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        found = owner.states.feed(Feed(SHARD, "learner", 1, cursor), limit)
+        cursor = found.cursor
+        pages.append(Install(SHARD, found.pieces, len(pages), cursor is None))
+    for refused in range(len(pages)):
+        learner = Node()
+        for page, install in enumerate(pages):
+            ops = learner.install(install, len(log.entries))
+            if page == refused:
+                learner.states.failed(ops)
+                ops = tuple(op for op in ops if isinstance(op, Wiped))
+            learner.write(ops)
+        for match in "ab":
+            assert same(learner.state(match), log.states[match])
+        learner.checkpoint()
+        for _ in range(2):
+            for match in "ab":
+                assert learner.digests(match) == digests(log, match), refused
+            learner.restart()
 
 
 def test_what_one_replica_cannot_carry_on_another_can() -> None:
