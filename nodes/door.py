@@ -19,7 +19,7 @@ from typing import Any
 
 import msgpack
 
-__all__ = ["Door", "DoorError"]
+__all__ = ["Door", "DoorError", "Operation"]
 
 Operation = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Takes the request's fields, gives the answer's; may raise `DoorError`."""

@@ -75,7 +75,6 @@ class Hosting:
     ) -> None:
         """`cluster` is the record as it should be; `begin` brings the one that is."""
         self._parts = parts
-        self.clock = parts.clock
         self._adopted = adopted
         self._released = released
         self._recovered = parts.recovered

@@ -8,11 +8,9 @@ when all that it acknowledged is on the disk.
 
 from __future__ import annotations
 
-import secrets
 import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -20,78 +18,33 @@ from typing import Any
 import anyio
 
 from ..config import Config
-from ..runtime.budget import NO_GUARD, Guard, GuardStatistics
 from ..runtime.control_plane import ClusterRecord, Keys, NodeRecord
-from ..runtime.coordinator import Coordinator
 from ..runtime.errors import CoordinatorError
-from ..runtime.hello import Credential
-from ..runtime.hosting.outbox import OutboxStatistics
-from ..runtime.hosting.replica_states import HostingStatistics
-from ..runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
-from ..runtime.journal import Journal
-from ..runtime.link import Endpoint, EndpointStatistics, Identity, PeerAddress
-from ..runtime.replication.node_statistics import NodeStatistics
-from ..runtime.replication.recovered import Recovered
+from ..runtime.link import PeerAddress
 from ..runtime.shard_table import ShardTable
 from .alive_mark import AliveMark
-from .breadcrumb import (
-    Breadcrumb,
-    BreadcrumbGuard,
-    open_breadcrumb,
-    read_breadcrumb,
-)
-from .cluster_dir import ClusterDir
-from .collector import Collector, CollectorStatistics, bounded_pauses
-from .door import Door
-from .games import Games
+from .deaths import Deaths
+from .door import Door, Operation
 from .health import Health
 from .hosting import Hosting, HostingParts
-from .keeper import Keeper, KeeperStatistics
-from .loop_watch import LoopWatch, LoopWatchStatistics, loop_watch
+from .keeper import Keeper
 from .match_records import give_records
-from .nng import NngEndpoint
 from .nng_door import DoorServer
-from .node_journal import node_journal
-from .open_coordinator import coordinator_of
-from .outlet import NodeOutlet, OutletStatistics
-from .poison import PoisonWatch, report_death
+from .node_parts import BREADCRUMB, NodeParts, open_parts
+from .node_status import NodeStatus
+from .outlet import NodeOutlet
+from .poison import PoisonWatch
 from .replica_digests import give_digests
-from .replicator import ReplicatorStatistics
 from .router import Router
-from .supervisor import SupervisorStatistics
-from .switchboard import Switchboard, SwitchboardStatistics
+from .switchboard import Switchboard
 from .telemetry import get_logger
-from .watchdog import open_watchdog
 
-__all__ = ["STATISTICS", "Node", "run_node"]
-
-BREADCRUMB = "breadcrumb"
-"""The file's name in a node's folder."""
+__all__ = ["Node", "run_node"]
 
 TICK_S = 0.1
 """Between two looks for requests that have waited too long for an owner."""
 
-SET_APART_TOLD_MAX = 100
-"""Matches set apart that `status` names; the statistics count them all."""
-
 log = get_logger()
-
-STATISTICS: Mapping[str, type] = {
-    "supervisor": SupervisorStatistics,
-    "links": EndpointStatistics,
-    "switchboard": SwitchboardStatistics,
-    "outlet": OutletStatistics,
-    "keeper": KeeperStatistics,
-    "guard": GuardStatistics,
-    "collector": CollectorStatistics,
-    "loop": LoopWatchStatistics,
-    "replicator": ReplicatorStatistics,
-    "committer": ReplicatedCommitterStatistics,
-    "states": HostingStatistics,
-    "replicas": NodeStatistics,
-    "results": OutboxStatistics,
-}
-"""What each part of a node tells, by the part's name."""
 
 
 async def run_node(config: Config) -> None:
@@ -103,63 +56,16 @@ async def run_node(config: Config) -> None:
         JournalError: The journal cannot be used.
         CoordinatorError: The coordinator cannot be used, or knows another cluster.
     """
-    home = ClusterDir.load(config.node.dir)
-    games = Games.load(config.node.games)
-    for name, error in games.broken.items():
-        log.error("game_broken", game=name, code=error.code, error=str(error))
-    identity = Identity(
-        cluster=config.cluster.id,
-        process=config.node.id,
-        kind="node",
-        incarnation=secrets.token_hex(8),
-        games=games.names(),
-    )
-    log.info("node_starting", incarnation=identity.incarnation)
     async with AsyncExitStack() as stack:
-        coordinator = await stack.enter_async_context(
-            coordinator_of(config.cluster.coordinator, home)
-        )
-        folder = home.make_node_folder(config.node.id)
-        durable = config.cluster.durability == "disk"
-        journal, recovered = await stack.enter_async_context(
-            node_journal(folder / "journal.db", durable=durable)
-        )
-        endpoint = await stack.enter_async_context(
-            NngEndpoint(
-                identity,
-                config.node.listen,
-                Credential(home.secret()),
-                config.link,
-                advertise=config.node.advertise,
-            )
-        )
-        collector = stack.enter_context(bounded_pauses())
-        loop = stack.enter_context(loop_watch())
-        guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))
-        left: Breadcrumb | None = None
-        if config.node.breadcrumb:
-            opened = open_breadcrumb(folder / BREADCRUMB, identity.incarnation)
-            left, crumb = stack.enter_context(opened)
-            guard = BreadcrumbGuard(guard, crumb)
-        node = Node(
-            config,
-            home,
-            games,
-            endpoint,
-            coordinator,
-            journal,
-            recovered,
-            guard,
-            left,
-        )
-        node.collector, node.loop = collector, loop
+        parts = await stack.enter_async_context(open_parts(config))
+        node = Node(parts)
         await stack.enter_async_context(node.supervisor)
-        door = DoorServer(config.node.door or home.door(config.node.id), node.door)
-        await stack.enter_async_context(door)
+        address = config.node.door or parts.home.door(config.node.id)
+        await stack.enter_async_context(DoorServer(address, node.door))
         if config.metrics.listen is not None:
             pages = node.health.http_door(config.metrics.listen)
             await stack.enter_async_context(pages)
-            node.pages_url = pages.url
+            node.tell.pages_url = pages.url
             log.info("metrics_served", url=pages.url)
         await node.serve()
     log.info("node_stopped")
@@ -170,55 +76,33 @@ async def run_node(config: Config) -> None:
 class Node:
     """The parts of one node, joined. `serve` runs it; `stop` ends that."""
 
-    def __init__(
-        self,
-        config: Config,
-        home: ClusterDir,
-        games: Games,
-        endpoint: Endpoint,
-        coordinator: Coordinator,
-        journal: Journal,
-        recovered: Recovered,
-        guard: Guard = NO_GUARD,
-        left: Breadcrumb | None = None,
-    ) -> None:
-        """`left`: what this node's last process was running when it died."""
-        self._home = home
+    def __init__(self, parts: NodeParts) -> None:
+        config, endpoint = parts.config, parts.endpoint
         self._endpoint = endpoint
+        self._clock = parts.clock
         self._stopping = anyio.Event()
         self._owners_changed = anyio.Event()
         self.failure: CoordinatorError | None = None
         self._linked: set[str] = set()
         self._registered: set[str] = set()
-        name = config.node.id
-        self._router = Router(name, config.cluster.shards)
+        name, home = config.node.id, parts.home
+        cluster, keys = _cluster_record(config), Keys(config.cluster.id)
+        self._router = Router(name, cluster.shards)
         self._outlet = NodeOutlet(endpoint)
-        self._guard = guard
-        self._left = {} if left is None else {config.node.id: left}
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
-        self._deaths = anyio.Event()
-        self._coordinator = coordinator
-        self._keys = Keys(config.cluster.id)
-        cluster = _cluster_record(config)
+        self._deaths = Deaths(
+            parts.coordinator,
+            keys,
+            lambda node: home.node_path(node) / BREADCRUMB,
+            parts.clock.now_ms,
+        )
+        self._deaths.found(name, parts.left)
         self._hosting = Hosting(
-            HostingParts(
-                endpoint=endpoint,
-                coordinator=coordinator,
-                journal=journal,
-                recovered=recovered,
-                games=games,
-                outlet=self._outlet,
-                guard=guard,
-                supervisor=config.supervisor,
-                replication=config.replication,
-                hosting=config.hosting,
-                results=config.results,
-                alive_ms=self._alive.last_ms,
-            ),
+            _hosting_parts(parts, self._outlet, self._alive.last_ms),
             cluster,
             adopted=self._adopted,
             released=self._released,
-            node_gone=self._node_gone,
+            node_gone=self._deaths.node_gone,
         )
         self.supervisor = self._hosting.supervisor
         self._replicator = self._hosting.replicator
@@ -226,37 +110,26 @@ class Node:
             endpoint, self._outlet, self._router, self.supervisor, self._replicator
         )
         self._keeper = Keeper(
-            coordinator,
+            parts.coordinator,
             cluster,
-            _node_record(config, home, endpoint),
+            _node_record(parts),
             self._replicator,
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
-            poison=PoisonWatch(self._keys, self._set_apart),
-            first=self._report_deaths,
+            poison=PoisonWatch(keys, self._set_apart),
+            first=self._deaths.tell,
         )
-        self.pages_url = ""
-        self.collector = Collector()
-        self.loop: LoopWatch | None = None
-        facts = {
-            "node": name,
-            "cluster": config.cluster.id,
-            "incarnation": endpoint.identity.incarnation,
-            "build": version("hotseat"),
-        }
-        self.health = Health(self._statistics, lambda: self.ready, facts)
-        self._door = Door(
-            {
-                "digests": partial(
-                    give_digests, self._hosting.states, config.cluster.shards
-                ),
-                "identify": self._identify,
-                "metrics": self.health.door_operation,
-                "records": partial(give_records, self.supervisor),
-                "status": self._status,
-                "stop": self._stop,
-            }
+        self.tell = NodeStatus(
+            parts,
+            self._hosting,
+            self._keeper,
+            self._switchboard,
+            self._outlet,
+            self._router,
+            lambda: self.ready,
         )
+        self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
+        self._door = Door(self._operations(cluster.shards))
 
     @property
     def ready(self) -> bool:
@@ -289,7 +162,7 @@ class Node:
             tasks.start_soon(self._keep)
             tasks.start_soon(self._announce_ready)
             tasks.start_soon(self._reroute)
-            tasks.start_soon(self._tell_deaths)
+            tasks.start_soon(self._deaths.run)
             await self._stopping.wait()
             await self._replicator.leave()
             tasks.cancel_scope.cancel()
@@ -321,7 +194,7 @@ class Node:
                 with self._replicator.batch():
                     self._switchboard.ownership_changed()
             self._switchboard.tick()
-            self._alive.touch(self._hosting.clock.now_ms())
+            self._alive.touch(self._clock.now_ms())
 
     async def _announce_ready(self) -> None:
         await self._keeper.wait_ready()
@@ -353,33 +226,6 @@ class Node:
             self._endpoint.connect(PeerAddress(name, entry.inbox, entry.incarnation))
         self._linked = set(entries)
 
-    def _node_gone(self, node: str) -> None:
-        """Another node's process has ended. If it was on this machine, its breadcrumb
-        says in which match's code, if in any."""
-        left = read_breadcrumb(self._home.node_path(node) / BREADCRUMB)
-        if left is not None:
-            self._left[node] = left
-            self._deaths.set()
-
-    async def _tell_deaths(self) -> None:
-        while True:
-            await self._deaths.wait()
-            self._deaths = anyio.Event()
-            try:
-                await self._report_deaths()
-            except CoordinatorError as error:
-                log.warning("death_not_told", error=str(error))
-
-    async def _report_deaths(self) -> None:
-        """
-        Raises:
-            CoordinatorUnavailable: Call again.
-        """
-        for node, left in [*self._left.items()]:
-            now_ms = self._hosting.clock.now_ms()
-            await report_death(self._coordinator, self._keys, node, left, now_ms)
-            del self._left[node]
-
     def _set_apart(self, match: str) -> None:
         log.error("match_poison", match=match)
         self.supervisor.set_apart(match, "quarantined")
@@ -387,71 +233,16 @@ class Node:
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
         self._registered = nodes.keys() - {self._endpoint.identity.process}
 
-    def _identify(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        identity = self._endpoint.identity
+    def _operations(self, shards: int) -> Mapping[str, Operation]:
+        """What the door for commands can be asked."""
         return {
-            "cluster": identity.cluster,
-            "process": identity.process,
-            "kind": identity.kind,
-            "incarnation": identity.incarnation,
-            "inbox": self._endpoint.address.inbox,
-            "secret_file": str(self._home.secret_path),
-            "pages": self.pages_url,
+            "digests": partial(give_digests, self._hosting.states, shards),
+            "identify": self.tell.identify,
+            "metrics": self.health.door_operation,
+            "records": partial(give_records, self.supervisor),
+            "status": self.tell.status,
+            "stop": self._stop,
         }
-
-    def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        going_on, ended = self._hosting.states.counts(self._router.owned)
-        return {
-            "node": self._endpoint.identity.process,
-            "ready": self.ready,
-            "pages": self.pages_url,
-            "shards": sorted(self._router.owned),
-            "epochs": {str(s): e for s, e in sorted(self._router.owned.items())},
-            **self._copies(),
-            "matches": going_on,
-            "ended": ended,
-            "set_apart": [
-                {"match": line.match, "shard": line.shard, "code": line.quarantined}
-                for line in self._hosting.states.set_apart(SET_APART_TOLD_MAX)
-            ],
-            "games": [list(pair) for pair in self._endpoint.identity.games],
-            "statistics": {
-                name: asdict(part) for name, part in self._statistics().items()
-            },
-        }
-
-    def _statistics(self) -> dict[str, Any]:
-        """Of each part, by its name, as `STATISTICS` declares."""
-        runner = self._replicator.runner
-        replicas = {} if runner is None else {"replicas": runner.core.statistics()}
-        return {
-            "supervisor": self.supervisor.statistics(),
-            "links": self._endpoint.statistics(),
-            "switchboard": self._switchboard.statistics(),
-            "outlet": self._outlet.statistics(),
-            "keeper": self._keeper.statistics(),
-            "guard": self._guard.statistics(),
-            "collector": self.collector.statistics(),
-            "replicator": self._replicator.statistics(),
-            "committer": self._hosting.committer.statistics(),
-            "states": self._hosting.states.statistics(),
-            "results": self._hosting.reporter.statistics(),
-            **({} if self.loop is None else {"loop": self.loop.statistics()}),
-            **replicas,
-        }
-
-    def _copies(self) -> dict[str, Any]:
-        """Who holds copies of what this node serves, and how far they are behind."""
-        runner = self._replicator.runner
-        if runner is None:
-            return {"following": 0, "isr": {}, "lag": {}}
-        isr: dict[str, list[str]] = {}
-        for shard in self._router.owned:
-            record = runner.core.record(shard)
-            if record is not None:
-                isr[str(shard)] = [node for node, _ in record.isr]
-        following = runner.core.statistics().following
-        return {"following": following, "isr": isr, "lag": {}}
 
     def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()
@@ -471,13 +262,43 @@ def _cluster_record(config: Config) -> ClusterRecord:
     )
 
 
-def _node_record(config: Config, home: ClusterDir, endpoint: Endpoint) -> NodeRecord:
+def _node_record(parts: NodeParts) -> NodeRecord:
     """Where this process is."""
+    identity, node = parts.endpoint.identity, parts.config.node
     return NodeRecord(
-        node=config.node.id,
-        boot=endpoint.identity.incarnation,
-        inbox=endpoint.address.inbox,
-        door=config.node.door or home.door(config.node.id),
+        node=node.id,
+        boot=identity.incarnation,
+        inbox=parts.endpoint.address.inbox,
+        door=node.door or parts.home.door(node.id),
         build=version("hotseat"),
-        games=endpoint.identity.games,
+        games=identity.games,
     )
+
+
+def _hosting_parts(parts: NodeParts, outlet: NodeOutlet, alive_ms: int) -> HostingParts:
+    config = parts.config
+    return HostingParts(
+        endpoint=parts.endpoint,
+        coordinator=parts.coordinator,
+        journal=parts.journal,
+        recovered=parts.recovered,
+        games=parts.games,
+        outlet=outlet,
+        guard=parts.guard,
+        supervisor=config.supervisor,
+        replication=config.replication,
+        hosting=config.hosting,
+        results=config.results,
+        alive_ms=alive_ms,
+        clock=parts.clock,
+    )
+
+
+def _facts(parts: NodeParts) -> dict[str, str]:
+    """What every metric of this process is about."""
+    return {
+        "node": parts.config.node.id,
+        "cluster": parts.config.cluster.id,
+        "incarnation": parts.endpoint.identity.incarnation,
+        "build": version("hotseat"),
+    }

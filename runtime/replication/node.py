@@ -38,6 +38,7 @@ from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered
 from .role import Role
 from .shard import ShardReplica
+from .shard_statistics import ShardStatistics
 from .timers import Timers
 
 __all__ = ["NodeReplicas"]
@@ -357,6 +358,15 @@ class NodeReplicas:
     def record(self, shard: int) -> ShardRecord | None:
         """The newest reading of a shard's record."""
         return self._readings.records[shard]
+
+    def uncommitted(self, shard: int) -> int:
+        """Entries of a shard that wait for its copies here."""
+        replica = self._shards[shard]
+        return replica.last_seq - replica.commit
+
+    def shard_statistics(self, shard: int) -> ShardStatistics:
+        """What this node's replica of a shard knows."""
+        return ShardStatistics.of(self._shards[shard])
 
     def statistics(self) -> NodeStatistics:
         """Gauges and counters of all shards together."""

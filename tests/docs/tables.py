@@ -23,7 +23,7 @@ from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.inspect.keys import KEYS
 from hotseat.nodes.metrics import metric_names
-from hotseat.nodes.node import STATISTICS
+from hotseat.nodes.node_status import STATISTICS
 from hotseat.nodes.telemetry import EVENTS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
