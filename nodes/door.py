@@ -6,8 +6,11 @@ door is trusted: it lies in a folder that only its owner may enter.
 
     digests    of the shard `shard`: how far this node's own copies of its matches are
     identify   who this is, and where a link finds it
+    match      of the match `match`: all that this node knows, without its secrets
+    matches    those that this node serves, a page of those asked for
     metrics    all statistics, as text in the format of Prometheus
     records    of the match `match`: what is committed from record `first` on, a page
+    shards     what this node is to each shard, a page; or to the shard `shard`
     status     what it owns and hosts; statistics of all its parts
     stop       stop as on SIGTERM
 """

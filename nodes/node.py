@@ -32,6 +32,7 @@ from .match_records import give_records
 from .nng_door import DoorServer
 from .node_parts import BREADCRUMB, NodeParts, open_parts
 from .node_status import NodeStatus
+from .operator_operations import operator_operations
 from .outlet import NodeOutlet
 from .poison import PoisonWatch
 from .replica_digests import give_digests
@@ -236,6 +237,7 @@ class Node:
     def _operations(self, shards: int) -> Mapping[str, Operation]:
         """What the door for commands can be asked."""
         return {
+            **operator_operations(self._hosting, self._router, shards),
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,

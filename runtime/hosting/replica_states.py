@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from typing import ClassVar
 
 from ...engine.record import Record
@@ -229,6 +231,28 @@ class ReplicaStates:
                     yield line
         except JournalCorrupt as error:
             self._roster.alarm(shard, "manifest_corrupt", str(error))
+
+    def lines_behind(
+        self, shard: int, after: str, *, ended: bool
+    ) -> Iterator[MatchLine]:
+        """The lines of `lines`, in the order of their ids, behind the match `after`."""
+        members = dict(self._roster.members(shard))
+        names = sorted(match for match in members if match > after)
+        held = (members[match].current_line() for match in names)
+        if not ended:
+            yield from held
+            return
+        try:
+            manifest = self._store.manifest(shard, after)
+            stored = (line for line in manifest if line.match not in members)
+            yield from merge(held, stored, key=attrgetter("match"))
+        except JournalCorrupt as error:
+            self._roster.alarm(shard, "manifest_corrupt", str(error))
+
+    def peek(self, match: str) -> MatchState | None:
+        """The match's state, if it is in memory: it is neither woken nor used."""
+        held = self._roster.matches.get(match)
+        return None if held is None else held.state
 
     def set_apart(self, count_max: int) -> list[MatchLine]:
         """The lines of matches that are set apart: of those in memory, so many."""

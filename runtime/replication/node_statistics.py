@@ -13,7 +13,7 @@ from .output import Output
 from .role import Role
 from .shard import ShardReplica
 
-__all__ = ["NodeCounters", "NodeStatistics"]
+__all__ = ["NodeCounters", "NodeStatistics", "replica_lags"]
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class NodeStatistics:
         """Add up what the shards say."""
         roles = Counter(shard.role for shard in shards)
         owned = [shard for shard in shards if shard.role is Role.OWNER]
-        lags = [lag for shard in owned for lag in _lags(shard)]
+        lags = [lag for shard in owned for lag in replica_lags(shard)]
         by_node: Counter[str] = Counter()
         for node, lag in lags:
             by_node[node] += lag
@@ -158,7 +158,7 @@ class NodeStatistics:
         )
 
 
-def _lags(shard: ShardReplica) -> Iterator[tuple[str, int]]:
+def replica_lags(shard: ShardReplica) -> Iterator[tuple[str, int]]:
     """Node and entries that it lacks, for each other replica that an owner feeds."""
     if shard.ownership is not None:
         membership = shard.ownership.membership

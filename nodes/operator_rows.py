@@ -1,0 +1,173 @@
+"""What a node's door tells operators of shards and matches: rows with a stable schema.
+
+They travel as msgpack maps and are what `--json` prints. A field is never renamed, nor
+its meaning changed; new ones have a default, so that nodes of two builds understand
+each other. No seed, no token, no payload is in any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from .ask_door import DoorRefused
+
+__all__ = [
+    "MATCH_STATES",
+    "ActorRow",
+    "MatchRow",
+    "PlayRow",
+    "ReplicaRow",
+    "SeatRow",
+    "read_row",
+    "row_json",
+]
+
+MATCH_STATES: Final = ("running", "waiting", "ended", "quarantined")
+"""What `MatchRow.state` can be."""
+
+T = TypeVar("T")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A map; unknown fields of a newer build are passed by."""
+
+
+class ReplicaRow(Row, frozen=True, kw_only=True):
+    """One shard at one node, as that node sees it."""
+
+    shard: int
+    role: str
+    """owner, follower, learner, candidate or idle."""
+    serving: bool = False
+    """It answers players."""
+    stopped: str = ""
+    """The code of the alarm that stopped this replica."""
+    owner: str = ""
+    """By the coordinator's record, as are epoch, isr, want and moving_to."""
+    epoch: int = 0
+    isr: tuple[str, ...] = ()
+    """The in-sync set."""
+    want: tuple[str, ...] = ()
+    """Who shall hold it."""
+    moving_to: str = ""
+    """Who is to own it by a planned move."""
+    commit: int = 0
+    """The last sequence number that is committed."""
+    last_seq: int = 0
+    """The last one in this node's log."""
+    lag: dict[str, int] = {}
+    """At the owner, by node: entries that its replica lacks."""
+    learning: tuple[str, ...] = ()
+    """At the owner: the nodes that catch up."""
+    degraded: bool = False
+    """At the owner: a copy is lost, and without it nothing can be committed."""
+    matches: int = 0
+    """That go on."""
+    ended: int = 0
+    """Ended ones that are still in memory."""
+
+
+class MatchRow(Row, frozen=True, kw_only=True):
+    """One match, as the node that serves it knows it without loading it."""
+
+    match: str
+    shard: int
+    game: str
+    version: str
+    state: str
+    """running; waiting: a seat has nobody yet; ended; quarantined: set apart."""
+    tier: str
+    """hot: its state is in memory; stored; buried: only this line is left."""
+    seats: tuple[str, ...] = ()
+    to_act: tuple[str, ...] | None = None
+    """Seats that may act now; null where the state is not in memory."""
+    free: tuple[str, ...] | None = None
+    """Seats that nobody has taken; null where the state is not in memory."""
+    records: int = 0
+    """Of its log, all committed."""
+    digest: str = ""
+    """Of the last record, in hex: equal digests mean equal histories."""
+    changed_ms: int = 0
+    """When that record was made, in milliseconds since 1970."""
+    idle_s: float = 0.0
+    """Seconds since then, by the node's clock."""
+    deadline_ms: int | None = None
+    """When its deadline fires."""
+    code: str = ""
+    """Why it is set apart: what it answers."""
+    reported: bool = False
+    """Its result has reached its sinks."""
+    node: str = ""
+    """Who serves it; filled in by who asks."""
+
+
+class SeatRow(Row, frozen=True, kw_only=True):
+    """One seat of a match."""
+
+    seat: str
+    taken: bool
+    may_act: bool
+
+
+class PlayRow(Row, frozen=True, kw_only=True):
+    """Where a match stands; known while its state is in memory."""
+
+    revision: int
+    position: str
+    path: tuple[str, ...]
+    """Of the position, root first."""
+    turn: int
+    seats: tuple[SeatRow, ...]
+    deadline_ms: int | None
+    """Of the position, armed or not."""
+    undo_asked: bool
+    """A request to take something back waits for an answer."""
+    credit_ms: int
+    """Outages credited to its clock."""
+    bytes_at_most: int
+    """The packed state is no larger."""
+
+
+class ActorRow(Row, frozen=True, kw_only=True):
+    """The actor that plays a match, if it has one."""
+
+    status: str
+    """running, resident, quarantined or stopped."""
+    mailbox: int
+    """Messages that wait."""
+    mailbox_bytes: int
+    mailbox_accepted: int
+    mailbox_refused: int
+    watchers: int
+    """Seats and spectators that are sent views."""
+    faults: int
+    """Failures of the game's own code, since the actor was made."""
+    answers_waiting: int
+    """For a commit or a confirmation."""
+    uncommitted: int
+    """Records that are decided, and not committed."""
+    code: str
+    """What it answers if it is set apart."""
+
+
+def read_row(kind: type[T], value: Any) -> T:
+    """A row out of a door's answer.
+
+    Raises:
+        DoorRefused: It is none: the node is of a build that we do not understand.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise DoorRefused(
+            "malformed_answer",
+            f"a node's answer is not understood: {error}",
+            hint="is the node of another build? hotseat version says which this is",
+        ) from error
+
+
+def row_json(row: Any) -> Any:
+    """A row as maps and lists."""
+    return msgspec.to_builtins(row)

@@ -1,0 +1,59 @@
+"""What one replica knows of its shard, for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .node_statistics import replica_lags
+from .shard import ShardReplica
+
+__all__ = ["ShardStatistics"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStatistics:
+    """Owner, epoch, sets and move are the record's, as this node has read it."""
+
+    role: str
+    """A `Role`: what this node is to the shard."""
+    serving: bool
+    stopped: str
+    """The code of the alarm that stopped this replica; "" if none did."""
+    owner: str
+    """"" if nobody ever owned it."""
+    epoch: int
+    isr: tuple[str, ...]
+    want: tuple[str, ...]
+    moving_to: str
+    """Who is to become the owner by a planned move; "" if there is none."""
+    commit: int
+    last_seq: int
+    lag: Mapping[str, int]
+    """At an owner: entries that each other replica lacks."""
+    learning: tuple[str, ...]
+    """At an owner: who catches up."""
+    degraded: bool
+    """At an owner: a copy is lost, and without it there are too few to commit."""
+
+    @classmethod
+    def of(cls, replica: ShardReplica) -> ShardStatistics:
+        """Read a replica."""
+        record, owned = replica.register.record, replica.ownership
+        move = None if record is None else record.move
+        learners = () if owned is None else owned.membership.learners
+        return cls(
+            role=replica.role.value,
+            serving=replica.serving,
+            stopped=replica.stopped or "",
+            owner="" if record is None else record.owner or "",
+            epoch=0 if record is None else record.epoch,
+            isr=() if record is None else tuple(node for node, _ in record.isr),
+            want=() if record is None else record.want,
+            moving_to="" if move is None else move.to,
+            commit=replica.commit,
+            last_seq=replica.last_seq,
+            lag=dict(replica_lags(replica)),
+            learning=tuple(peer.node for peer in learners),
+            degraded=owned is not None and owned.membership.degraded,
+        )
