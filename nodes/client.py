@@ -78,11 +78,13 @@ async def connect(
     principal: str = "local",
     options: ClientOptions | None = None,
     links: LinkOptions | None = None,
+    inbox: str = INBOX,
 ) -> AsyncIterator[Client]:
     """Connect to a cluster of this machine, over nng.
 
     `cluster` is its folder, or the address of one node's command door. Matches are
-    named after `principal`: one key of one principal is one match.
+    named after `principal`: one key of one principal is one match. `inbox` is where
+    nodes reach this client.
 
     Raises:
         ClusterUnreachable: No node answered in time.
@@ -97,7 +99,7 @@ async def connect(
         incarnation=secrets.token_hex(8),
         principal=principal,
     )
-    endpoint = NngEndpoint(identity, INBOX, Credential(home.secret()), links)
+    endpoint = NngEndpoint(identity, inbox, Credential(home.secret()), links)
 
     async def locate() -> Sequence[PeerAddress]:
         return await _ask_doors(home)

@@ -13,11 +13,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 
 from ..ask_cluster import ask_cluster
+from ..client import INBOX
 from ..cluster_dir import ClusterDir
 from ..local import LocalCluster, LocalPlan, door_says_ready, owned_folder
 from ..local_child import ChildOptions
@@ -25,8 +26,16 @@ from ..operator_error import OperatorError
 from ..redundancy import Redundancy
 from .cut import LinkProxy, link_proxy
 from .faults import NodeProcesses
+from .netns import NetworkNamespaces, network_namespaces
 
-__all__ = ["ChaosCluster", "ClusterPlan", "ClusterStopped", "Health", "chaos_cluster"]
+__all__ = [
+    "ChaosCluster",
+    "ClusterPlan",
+    "ClusterStopped",
+    "Health",
+    "Network",
+    "chaos_cluster",
+]
 
 READY_TIMEOUT_S = 40.0
 STOP_GRACE_S = 3.0
@@ -43,12 +52,16 @@ ended_kept_s = 86400
 """
 
 
+Network = Literal["plain", "proxy", "namespaces"]
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
     """What to start.
 
     coordinator: Address of an etcd; None: a file in the folder.
-    proxied: Links between nodes can be cut.
+    network: How links between nodes can be cut: not at all, by a proxy before each
+        inbox, or since each node has a network namespace of its own.
     options: More of cluster.toml.
     loop: The event loop of the nodes.
     restart_s: A node that dies is started again after so long.
@@ -58,7 +71,7 @@ class ClusterPlan:
     shards: int | None = None
     redundancy: Redundancy = field(default_factory=Redundancy)
     coordinator: str | None = None
-    proxied: bool = False
+    network: Network = "plain"
     options: str = OPTIONS
     loop: str = "auto"
     restart_s: float = RESTART_S
@@ -94,7 +107,8 @@ class ChaosCluster:
         self.home = home
         self.nodes = tuple(nodes)
         self.processes = NodeProcesses(home, nodes)
-        self.links: LinkProxy | None = None
+        self.links: LinkProxy | NetworkNamespaces | None = None
+        self.inbox = INBOX  # for clients of this cluster
         self.copies = min(home.redundancy.copies or 1, len(self.nodes))
 
     async def health(self) -> Health:
@@ -178,9 +192,13 @@ async def chaos_cluster(
                     file.write(plan.options)
             cluster = ChaosCluster(home, nodes)
             async with AsyncExitStack() as stack:
-                if plan.proxied:
+                if plan.network == "proxy":
                     proxies = link_proxy(nodes, cluster.processes.pids)
                     cluster.links = await stack.enter_async_context(proxies)
+                elif plan.network == "namespaces":
+                    spaces = network_namespaces(nodes)
+                    cluster.links = links = await stack.enter_async_context(spaces)
+                    cluster.inbox = f"tcp://{links.host}:0"
                 await stack.enter_async_context(_running(cluster, plan, say))
                 yield cluster
     except BaseException:
@@ -254,10 +272,12 @@ def _argv(cluster: ChaosCluster, plan: ClusterPlan, node: str) -> list[str]:
     argv = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", "node"]
     argv += ["--dir", str(cluster.home.path), "--node", node, "--with-parent"]
     argv += ["--loop", plan.loop]
-    if cluster.links is not None:
-        argv += ["--listen", cluster.links.inbox(node)]
-        argv += ["--advertise", cluster.links.advertised(node)]
-    return argv
+    links = cluster.links
+    if links is not None:
+        argv += ["--listen", links.inbox(node)]
+    if isinstance(links, LinkProxy):
+        argv += ["--advertise", links.advertised(node)]
+    return links.wrap(node, argv) if isinstance(links, NetworkNamespaces) else argv
 
 
 def _in_sync(answer: dict[str, Any], shard: str) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ class FaultKind(StrEnum):
     """All links between one node and the others are cut for a while."""
     CUT_TO = "cut_to"
     """What one node sends to another is lost for a while; the way back stays."""
+    VANISH = "vanish"
+    """One node's machine is gone for a while, and no connection is reset."""
     RESTART_ALL = "restart_all"
     """SIGKILL of every node at once; all are started again."""
 

@@ -97,6 +97,7 @@ def told(run: ChaosRun, strike: Strike) -> str:
         FaultKind.FREEZE: "freeze",
         FaultKind.ISOLATE: "cut off",
         FaultKind.CUT_TO: "cut one way from",
+        FaultKind.VANISH: "without a trace:",
         FaultKind.RESTART_ALL: "kill -9 all:",
     }[strike.kind]
     line = f"{verb} {', '.join(strike.nodes)}: {strike.matches} matches hit"

@@ -27,6 +27,7 @@ from ..load.latency import Latencies
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
 from .cluster import ChaosCluster, Health, chaos_cluster
+from .netns import NetworkNamespaces
 from .plan import ChaosPlan, Fault, FaultKind
 from .silence import Silence, Silences
 from .table import Table
@@ -217,13 +218,18 @@ class ChaosRun:
             finally:
                 processes.thaw(victim)
         else:
-            assert links is not None, "links are cut by a proxy: plan.cluster.proxied"
+            assert links is not None, "plan.cluster.network says how links are cut"
             others = [node for node in self.cluster.nodes if node != victim]
+            at_s = time.monotonic()
             if fault.kind is FaultKind.ISOLATE:
                 links.isolate(victim)
-            else:
+            elif fault.kind is FaultKind.CUT_TO:
                 links.cut(victim, draw.choice(others), one_way=True)
-            strike = self._note(fault, [victim], health, time.monotonic())
+            else:
+                assert isinstance(links, NetworkNamespaces)
+                links.vanish(victim)
+                processes.kill([victim])
+            strike = self._note(fault, [victim], health, at_s)
             await anyio.sleep(fault.lasts_s)
             links.heal()
         return strike
@@ -294,7 +300,9 @@ async def run_chaos(
         async with AsyncExitStack() as stack:
             stack.enter_context(bounded_pauses(WALKED_MIN))
             clients = [
-                await stack.enter_async_context(connect(cluster.home, options=PATIENT))
+                await stack.enter_async_context(
+                    connect(cluster.home, options=PATIENT, inbox=cluster.inbox)
+                )
                 for _ in range(plan.clients)
             ]
             await run.run(clients)

@@ -14,7 +14,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from hotseat.nodes.chaos.cluster import ClusterPlan
+from hotseat.nodes.chaos.cluster import ClusterPlan, Network
+from hotseat.nodes.chaos.netns import is_permitted
 from hotseat.nodes.chaos.plan import ChaosPlan, Fault, FaultKind
 from hotseat.nodes.chaos.run import ChaosRun, run_chaos
 from hotseat.nodes.redundancy import Redundancy
@@ -25,6 +26,13 @@ pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(150)]
 KILL = Fault(FaultKind.KILL)
 LASTS_S = 4.0
 """Of what does not end by itself: longer than a takeover after silence."""
+
+needs_namespaces = pytest.mark.skipif(
+    not is_permitted(), reason="network namespaces cannot be made here"
+)
+cut_by = pytest.mark.parametrize(
+    "network", ["proxy", pytest.param("namespaces", marks=needs_namespaces)]
+)
 
 
 def plan(
@@ -81,17 +89,29 @@ def test_an_owner_that_hangs_is_passed_over_and_comes_back_harmless() -> None:
     assert found.silence().p50_s < LASTS_S
 
 
-def test_an_owner_that_is_cut_off_from_the_other_nodes_loses_nothing() -> None:
+@cut_by
+def test_an_owner_that_is_cut_off_from_the_other_nodes_loses_nothing(
+    network: Network,
+) -> None:
     """Whether it goes on alone or is taken over, there is one history."""
-    proxied = ClusterPlan(proxied=True)
-    played(plan(Fault(FaultKind.ISOLATE, LASTS_S), cluster=proxied))
+    cluster = ClusterPlan(network=network)
+    played(plan(Fault(FaultKind.ISOLATE, LASTS_S), cluster=cluster))
 
 
-def test_a_link_that_is_cut_one_way_loses_nothing() -> None:
+@cut_by
+def test_a_link_that_is_cut_one_way_loses_nothing(network: Network) -> None:
     """The worst kind: they hear each other, in one direction."""
-    proxied = ClusterPlan(proxied=True)
     cut = Fault(FaultKind.CUT_TO, LASTS_S)
-    played(plan(cut, cut, cluster=proxied))
+    played(plan(cut, cut, cluster=ClusterPlan(network=network)))
+
+
+@needs_namespaces
+def test_a_machine_that_vanishes_without_a_reset_is_passed_over() -> None:
+    """Nothing tells that it is gone but its silence."""
+    cluster = ClusterPlan(network="namespaces", restart_s=LASTS_S)
+    found = played(plan(Fault(FaultKind.VANISH, LASTS_S), cluster=cluster))
+    assert found.failovers > 0
+    assert found.silence().max_s < LASTS_S
 
 
 def test_all_nodes_are_killed_at_once_and_all_comes_back_from_disk() -> None:
