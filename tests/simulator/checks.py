@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hotseat.runtime.control_plane import ShardRecord, decode_record
+from hotseat.runtime.control_plane import ReplicaRecord, ShardRecord, decode_record
 from hotseat.runtime.frame import Accepted, Created, Response, ViewUpdate
 from hotseat.runtime.replication.output import Committed, Serving
 from hotseat.runtime.route import Route
@@ -39,6 +39,7 @@ class Checks:
         self._records: dict[int, ShardRecord] = {}
         self._widest: dict[tuple[int, int], int] = {}
         """By shard and epoch: the most copies that were ever in sync."""
+        self._idents = {world.keys.replica(node): "" for node in world.nodes}
         self._read_up_to = 0
         self.takeovers = 0
         self.on_ack: Callable[[Process], None] | None = None
@@ -184,6 +185,19 @@ class Checks:
                 if shard is not None and change.value is not None:
                     record = decode_record(ShardRecord, change.key, change.value)
                     self._on_record(shard, record)
+                elif change.key in self._idents and change.value is not None:
+                    replica = decode_record(ReplicaRecord, change.key, change.value)
+                    self._on_replica(change.key, replica)
+
+    def _on_replica(self, key: str, record: ReplicaRecord) -> None:
+        """A node whose data are intact goes on as the replica that it was."""
+        before, self._idents[key] = self._idents[key], record.ident
+        world = self._world
+        durable = world.settings.durability == "disk"
+        if durable and before not in ("", record.ident, *world.dead_idents):
+            raise Violation(
+                "I12", f"{key} was {before}, and nothing is lost; now {record}"
+            )
 
     def _on_record(self, shard: int, record: ShardRecord) -> None:
         before = self._records.get(shard)

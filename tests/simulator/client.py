@@ -28,7 +28,7 @@ from hotseat.runtime.frame import (
     ViewUpdate,
 )
 
-from .game import GAME_NAME, match_input
+from .game import GAME_NAME, GAME_VERSION, match_input
 from .scheduler import MS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Player:
         given = match_input(self._settings)
 
         def make(request: int) -> Request:
-            return CreateMatch(request, key, GAME_NAME, "", given)
+            return CreateMatch(request, key, GAME_NAME, GAME_VERSION, given)
 
         self._ask(make, ("create", key))
 

@@ -25,9 +25,10 @@ from hotseat.runtime.codec import pack
 
 from .settings import Settings
 
-__all__ = ["GAME_NAME", "duel_game", "match_input"]
+__all__ = ["GAME_NAME", "GAME_VERSION", "duel_game", "match_input"]
 
 GAME_NAME = "sim-duel"
+GAME_VERSION = "1"
 
 
 def match_input(settings: Settings) -> msgspec.Raw:
@@ -60,7 +61,7 @@ def _deadline(ctx: Any) -> Any:
     return ctx.now + after_ms if after_ms else None
 
 
-def duel_game(version: str = "1", *, impure: Any = None) -> Game:
+def duel_game(version: str = GAME_VERSION, *, impure: Any = None) -> Game:
     """`impure`: called at each addition; a game that asks what it should not know."""
 
     def add(ctx: Any) -> Any:

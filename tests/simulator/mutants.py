@@ -22,8 +22,11 @@ from hotseat.runtime.replication.fresh_reads import FreshReads
 from hotseat.runtime.replication.identity import Identity
 from hotseat.runtime.replication.membership import Membership
 from hotseat.runtime.replication.message import Echo
+from hotseat.runtime.replication.node import NodeReplicas
+from hotseat.runtime.replication.output import Demoted
 from hotseat.runtime.replication.owner import Owner
 from hotseat.runtime.replication.register import RecordRegister
+from hotseat.runtime.replication.shard import ShardReplica
 from hotseat.runtime.replication.takeover import Takeover
 from hotseat.runtime.testing.memory_store import MemoryStore
 
@@ -156,7 +159,8 @@ _mutant(
 def _durable_at_once(sound: Any) -> Any:
     def flush(self: Any) -> None:
         sound(self)
-        self.durable_seq = max(self.durable_seq, self.journaled_seq)
+        if not self.failed:
+            self.durable_seq = max(self.durable_seq, self.journaled_seq)
 
     return flush
 
@@ -165,6 +169,7 @@ _mutant(
     "no_fsync",
     "what is written counts as durable",
     Patch(ReplicaData, "flush", _durable_at_once),
+    scenario="lost_tail",
 )
 
 # The coordinator's record.
@@ -186,17 +191,22 @@ _mutant(
 
 
 def _resolved_by_reading(sound: Any) -> Any:
-    def read_again(self: Any) -> None:
-        if self.in_flight is None:
-            self._resolved()
+    def listing(self: Any, listing: Any, asked_at: int, now_ms: int) -> None:
+        sound(self, listing, asked_at, now_ms)
+        for shard in range(len(self._shards)):
+            register = self._touch(shard).register
+            if register.in_flight is None and register.unresolved():
+                register._resolved()
+                register.changed = True
+                self._shards[shard]._follow_record(self._now_ms)
 
-    return read_again
+    return listing
 
 
 _mutant(
     "unknown_cas_read",
     "reading the old revision again counts as: it did not land, and never will",
-    Patch(RecordRegister, "_read_again", _resolved_by_reading),
+    Patch(NodeReplicas, "listing", _resolved_by_reading),
     scenario="late_join",
 )
 
@@ -263,6 +273,35 @@ _mutant(
     scenario="boots",
 )
 
+
+def _resumed(sound: Any) -> Any:
+    def begin(self: Any, now_ms: int) -> None:
+        record = self._context.register.record
+        mine = record is not None and record.owner == self._context.me.node
+        if not mine or self._hindered() or not self._may_claim():
+            sound(self, now_ms)
+            return
+        self.goal, self.handed = record.epoch, True
+        self._follower.claiming = True
+
+    return begin
+
+
+def _owned_again(sound: Any) -> Any:
+    def own(self: Any, epoch: int, now_ms: int) -> None:
+        self._owned_epoch = 0
+        sound(self, epoch, now_ms)
+
+    return own
+
+
+_mutant(
+    "owner_resumes",
+    "who was the owner goes on in its epoch, after a demotion or a restart",
+    Patch(Takeover, "begin", _resumed),
+    Patch(ShardReplica, "_own", _owned_again),
+)
+
 # The owner.
 
 
@@ -312,6 +351,35 @@ _mutant(
     Patch(Membership, "_needed", _minimal),
     _unchecked(Owner),
     scenario="records",
+)
+
+
+def _used_again(sound: Any) -> Any:
+    def persist_failed(self: Any, ticket: int, now_ms: int) -> None:
+        data, owner = self.data, self.ownership
+        if not data.persist_failed(ticket) or owner is None:
+            return
+        first = max(data.durable_seq, data.commit) + 1
+        if first <= data.last_seq:
+            data.truncate(first)
+        demoted = Demoted(self.context.shard, owner.epoch, first)
+        self.context.effects.demoted.append(demoted)
+        owner.serving = False
+        owner.read_floor = 0
+        owner.feeder.sent_seq = min(owner.feeder.sent_seq, data.last_seq)
+        for peer in (*owner.membership.members, *owner.membership.learners):
+            if peer.next is not None:
+                peer.next = min(peer.next, data.last_seq + 1)
+
+    return persist_failed
+
+
+_mutant(
+    "seq_reused",
+    "after a failed persist the owner uses the numbers again, in the same epoch",
+    Patch(ShardReplica, "persist_failed", _used_again),
+    _unchecked(Owner),
+    scenario="disks",
 )
 _mutant(
     "min_isr_unchecked",

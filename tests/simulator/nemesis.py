@@ -256,6 +256,15 @@ class Nemesis:
         if owner is not None:
             self._isolate("isolate_owner", owner.node)
 
+    def strand_owner(self) -> None:
+        """Only those reach an owner who never do anything but ask."""
+        owner = self._owner()
+        if owner is not None:
+            others = [n for n in self._world.nodes if n != owner.node]
+            others += [p.name for p in self._world.players if not p.spy]
+            ways = [w for o in (*others, COORDINATOR) for w in _both(owner.node, o)]
+            self._cut("strand_owner", ways)
+
     def _isolate(self, name: str, node: str) -> None:
         others = [other for other in self._world.nodes if other != node]
         if self._draw.random() < 0.5:
@@ -425,3 +434,7 @@ class Nemesis:
 
     def _after(self, delay_ms: int, undo: Callable[[], None]) -> None:
         self._world.scheduler.after(delay_ms * MS, undo)
+
+
+def _both(a: str, b: str) -> list[tuple[str, str]]:
+    return [(a, b), (b, a)]

@@ -81,7 +81,8 @@ def _reads(settings: Settings, draw: random.Random) -> Settings:
         faults_ms=6_000,
         between_ms=700,
         faults={
-            "isolate_owner": 6,
+            "strand_owner": 5,
+            "isolate_owner": 1,
             "pause_owner": 1,
             "move": 1,
             "want_edit": 1,
@@ -119,7 +120,13 @@ def _boots(settings: Settings, draw: random.Random) -> Settings:
         durability="disk",
         faults_ms=6_000,
         between_ms=350,
-        faults={"crash_looping": 4, "blackout": 1, "fsync_lied": 1, "full_disk": 1},
+        faults={
+            "crash_looping": 5,
+            "slow_disk": 3,
+            "blackout": 1,
+            "fsync_lied": 1,
+            "full_disk": 1,
+        },
         rates=_some(draw, ("cas_answer_lost", "cas_late"), 0.1),
     )
 

@@ -30,6 +30,7 @@ FAULTS = (
     "cut_one_way",
     "isolate",
     "isolate_owner",
+    "strand_owner",
     "cut_coordinator",
     "cut_owner_coordinator",
     "cut_clients",
