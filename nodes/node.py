@@ -237,7 +237,9 @@ class Node:
     def _operations(self, shards: int) -> Mapping[str, Operation]:
         """What the door for commands can be asked."""
         return {
-            **operator_operations(self._hosting, self._router, shards),
+            **operator_operations(
+                self._hosting, self._router, shards, self._clock.now_ms
+            ),
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .door import Operation
@@ -16,7 +16,7 @@ __all__ = ["operator_operations"]
 
 
 def operator_operations(
-    hosting: Hosting, router: Router, shards: int
+    hosting: Hosting, router: Router, shards: int, now_ms: Callable[[], int]
 ) -> dict[str, Operation]:
     """By name. They read, and change nothing."""
 
@@ -26,11 +26,10 @@ def operator_operations(
         return give_shards(replicas, hosting.states, shards, asked)
 
     def of_matches(asked: Mapping[str, Any]) -> dict[str, Any]:
-        now_ms = hosting.clock.now_ms()
-        return give_matches(hosting.states, router.owned, now_ms, asked)
+        return give_matches(hosting.states, router.owned, now_ms(), asked)
 
     def of_match(asked: Mapping[str, Any]) -> dict[str, Any]:
-        find, now_ms = hosting.supervisor.actor, hosting.clock.now_ms()
-        return give_match(hosting.states, find, shards, now_ms, asked)
+        find = hosting.supervisor.actor
+        return give_match(hosting.states, find, shards, now_ms(), asked)
 
     return {"match": of_match, "matches": of_matches, "shards": of_shards}
