@@ -185,11 +185,8 @@ def test_an_interrupted_demo_tidies_up(tmp_path: Path, number: signal.Signals) -
         start_new_session=True,
     )
     try:
-        deadline = time.monotonic() + 60
-        while not (pids := running(tmp_path)) or len(pids) < 3:
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_until(lambda: len(running(tmp_path)) == 3 or process.poll() is not None)
+        pids = running(tmp_path)
         process.send_signal(number)
         said, _ = process.communicate(timeout=30)
     finally:
@@ -197,6 +194,14 @@ def test_an_interrupted_demo_tidies_up(tmp_path: Path, number: signal.Signals) -
     assert process.returncode == 130, said
     assert list(tmp_path.iterdir()) == []
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Other processes have no event to wait for: ask again until it is so."""
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.05)
 
 
 def running(folder: Path) -> list[int]:
