@@ -3,6 +3,8 @@
 A takeover of a node's shards is a write per shard; together they cost a round trip or
 two. A transaction lands as a whole or not at all, so one key that has moved spoils it
 for the others: these are known not to have landed, and are sent again without it.
+A key stands in a transaction once: a write that waits may be overtaken by a newer one
+of its shard, from a newer revision; that one waits for the next request.
 
 Few requests are on their way at a time; what is asked for meanwhile shares the next
 ones. So batches grow with load, and no time is lost waiting for company.
@@ -88,13 +90,17 @@ class RecordWriter:
         requests = [self._request((item,)) for item in alone]
         while self._gathered and len(self._sent) < IN_FLIGHT_MAX:
             origin = self._gathered[0].origin
-            group: list[_Item] = []
+            group: dict[str, _Item] = {}
             rest: list[_Item] = []
             for item in self._gathered:
+                key = item.write.key
                 fits = item.origin is origin and len(group) < WRITES_MAX
-                (group if fits else rest).append(item)
+                if fits and key not in group:
+                    group[key] = item
+                else:
+                    rest.append(item)
             self._gathered = rest
-            requests.append(self._request(tuple(group)))
+            requests.append(self._request(tuple(group.values())))
         return tuple(requests)
 
     def answered(self, request: int, outcome: CasOutcome) -> list[Answer]:

@@ -9,6 +9,7 @@ from hotseat.runtime.coordinator import (
     CasOk,
     CasUnknown,
     Write,
+    check_writes,
 )
 from hotseat.runtime.replication.effects import RecordWrite
 from hotseat.runtime.replication.output import CasRequest
@@ -21,12 +22,12 @@ from hotseat.runtime.replication.record_writer import (
 KEYS = Keys("test")
 
 
-def writes(*shards: int) -> list[RecordWrite]:
-    """A claim of each shard, from revision 7."""
+def writes(*shards: int, revision: int = 7) -> list[RecordWrite]:
+    """A claim of each shard, from a revision."""
     return [
         RecordWrite(
             shard,
-            7,
+            revision,
             ShardRecord(
                 owner="n1", epoch=2, isr=(("n1", "i"),), want=(), claim=f"c.{shard}"
             ),
@@ -85,6 +86,40 @@ def test_what_comes_while_requests_are_on_their_way_shares_the_next() -> None:
     writer.answered(sent[0].id, CasOk(9))
     writer.answered(sent[1].id, CasOk(9))
     assert [len(r.writes) for r in writer.take_requests()] == [WRITES_MAX, 32]
+
+
+def test_a_key_stands_in_a_transaction_once() -> None:
+    """A write that waited is overtaken by one from a newer revision: no store takes
+    both at once, and each has its answer."""
+    writer = RecordWriter(KEYS)
+    sent: list[CasRequest] = []
+    for shard in range(IN_FLIGHT_MAX):
+        writer.add(writes(shard))
+        sent += writer.take_requests()
+    writer.add(writes(8, 9))
+    writer.add(writes(9, 10, revision=8))
+    writer.answered(sent[0].id, CasOk(9))
+    writer.answered(sent[1].id, CasOk(9))
+    old, new = writer.take_requests()
+    for request in (old, new):
+        check_writes(request.writes)
+    assert [(w.key, w.expected) for w in old.writes] == [
+        (KEYS.shard(8), 7),
+        (KEYS.shard(9), 7),
+        (KEYS.shard(10), 8),
+    ]
+    assert [(w.key, w.expected) for w in new.writes] == [(KEYS.shard(9), 8)]
+
+
+def test_a_write_that_is_sent_again_makes_room_for_a_newer_one() -> None:
+    """After a conflict over another key, too."""
+    writer = RecordWriter(KEYS)
+    writer.add(writes(1, 2))
+    (request,) = writer.take_requests()
+    writer.add(writes(2, revision=8))
+    writer.answered(request.id, CasConflict((KEYS.shard(1),)))
+    again = writer.take_requests()
+    assert [[w.expected for w in request.writes] for request in again] == [[7], [8]]
 
 
 def test_an_unknown_outcome_is_unknown_for_every_write() -> None:
