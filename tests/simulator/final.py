@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.journal import MatchLine
 from hotseat.runtime.match_id import match_id, shard_of
 
 from .scheduler import MS
@@ -94,15 +95,25 @@ def _check_states(
         if line is None:
             raise Violation("I1", f"{process.boot} does not hold {match} of {shard}")
         if line.quarantined:
-            continue  # its state stands still; the records are kept behind it
+            # Its state stands still; the records are kept behind it.
+            _check_set_apart(world, process, line)
+            continue
         if line.index >= len(records) or line.index < len(records) - 40:
             raise Violation(
                 "I3",
                 f"{process.boot} holds {match} at {line.index} of {len(records)}",
             )
-        excused = world.settings.impure or line.quarantined
-        if line.digest != records[line.index].digest and not excused:
+        differs = line.digest != records[line.index].digest
+        if differs and not world.settings.impure:
             raise Violation("I10", f"{process.boot} differs in {match} at {line.index}")
+
+
+def _check_set_apart(world: World, process: Process, line: MatchLine) -> None:
+    """A copy is set apart for lack of its game, or if the game is not pure. Whatever
+    else has befallen it, it is sound again by now, or the owner's copy was fetched."""
+    settings, code = world.settings, line.quarantined
+    if not (settings.impure or (settings.missing_version and code == "missing_game")):
+        raise Violation("set_apart", f"{process.boot} holds {line.match} as {code}")
 
 
 def _check_accounts(world: World, owner: Process, expected: set[str]) -> None:
