@@ -42,6 +42,9 @@ SOCKET_PATH_BYTES_MAX = 100
 LONGEST_SOCKET_NAME = "n" * 32 + ".door"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""Drawn by the kernel when the machine starts."""
+
 COORDINATOR_BUSY_S = 5.0
 """How long the making of the coordinator's file may wait for who looks at it."""
 
@@ -226,6 +229,19 @@ class ClusterDir:
     def node_path(self, name: str) -> Path:
         """Where a node keeps what must outlive its process."""
         return self.path / "nodes" / name
+
+    def place(self) -> str:
+        """Names this very folder, on this machine since it was started.
+
+        Who holds a node's pid file in it may take any other process that held it for
+        dead. "": the system does not tell one machine from another.
+        """
+        try:
+            machine = BOOT_ID.read_text("ascii").strip()
+        except OSError:
+            return ""
+        found = self.path.stat()
+        return f"{machine}/{found.st_dev}/{found.st_ino}"
 
     def make_node_folder(self, name: str) -> Path:
         """Make `node_path` if it is not there, closed to others.

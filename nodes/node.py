@@ -274,6 +274,7 @@ def _node_record(parts: NodeParts) -> NodeRecord:
         boot=identity.incarnation,
         inbox=parts.endpoint.address.inbox,
         door=node.door or parts.home.door(node.id),
+        place=parts.home.place(),
         build=version("hotseat"),
         games=identity.games,
     )

@@ -3,6 +3,9 @@
 A second live process with the same node id is found out here: it waits for as long
 as a dead predecessor's session may last, then gives up. A process that once was
 registered and finds another boot in its place has been replaced: it gives up at once.
+
+A predecessor that held the very folder that this process holds now is known to be dead:
+its address is replaced without a wait.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ class Registration:
         awaited = False
         while not session.lost:
             entry = await read_key(self._coordinator, self._key)
-            if entry is None or self._is_mine(entry):
+            if entry is None or self._is_mine_to_replace(entry):
                 expected = ABSENT if entry is None else entry.revision
                 settled = await settle_write(
                     self._coordinator,
@@ -94,9 +97,13 @@ class Registration:
         nonce = secrets.token_hex(8)
         return encode_record(msgspec.structs.replace(self._node, nonce=nonce))
 
-    def _is_mine(self, entry: Entry) -> bool:
+    def _is_mine_to_replace(self, entry: Entry) -> bool:
+        """Written by this process, or by a dead one that held the same folder."""
         record = decode_record(NodeRecord, self._key, entry.value)
-        return record.boot == self._node.boot
+        if record.boot == self._node.boot:
+            return True
+        same_place = record.place == self._node.place != ""
+        return same_place and not self._was_registered
 
     def _in_use(self, entry: Entry) -> NodeIdInUse:
         other = decode_record(NodeRecord, self._key, entry.value)

@@ -347,8 +347,8 @@ class Replicator:
 
     def cas(self, request: CasRequest) -> None:
         """Ask the coordinator once, and tell what became of it."""
-        if self._tasks is not None:
-            self._tasks.start_soon(self._ask, request)
+        assert self._tasks is not None, "the replicator does not run"
+        self._tasks.start_soon(self._ask, request)
 
     async def _ask(self, request: CasRequest) -> None:
         try:

@@ -71,13 +71,15 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`node/<id>`: where a live node is. A hint, never safety.
 
-    `boot` is the process's incarnation, drawn anew at each start.
+    `boot` is the process's incarnation, drawn anew at each start. `place` names the
+    folder, on one machine, that a process of this node holds alone; "": none.
     """
 
     node: str
     boot: str
     inbox: str
     door: str = ""
+    place: str = ""
     state: Literal["up", "draining"] = "up"
     build: str = ""
     games: tuple[tuple[str, str], ...] = ()

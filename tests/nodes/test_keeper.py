@@ -108,6 +108,7 @@ class Node:
     boot: str
     disk: MemoryDisk
     cluster: ClusterRecord = CLUSTER
+    place: str = ""
     nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
     tables: int = 0
     failure: CoordinatorError | None = None
@@ -123,7 +124,10 @@ class Node:
             LoopClock(),
         )
         record = NodeRecord(
-            node=self.name, boot=self.boot, inbox=f"tcp://{self.name}/{self.boot}"
+            node=self.name,
+            boot=self.boot,
+            inbox=f"tcp://{self.name}/{self.boot}",
+            place=self.place,
         )
         self.keeper = Keeper(
             self.coordinator,
@@ -187,10 +191,14 @@ disks: WeakKeyDictionary[MemoryStore, defaultdict[str, MemoryDisk]] = (
 
 
 def memory_node(
-    store: MemoryStore, name: str, boot: str = "b1", cluster: ClusterRecord = CLUSTER
+    store: MemoryStore,
+    name: str,
+    boot: str = "b1",
+    cluster: ClusterRecord = CLUSTER,
+    place: str = "",
 ) -> Node:
     disk = disks.setdefault(store, defaultdict(MemoryDisk))[name]
-    return Node(MemoryCoordinator(store), name, boot, disk, cluster)
+    return Node(MemoryCoordinator(store), name, boot, disk, cluster, place)
 
 
 def faults_of(node: Node) -> MemoryCoordinator:
@@ -294,6 +302,24 @@ async def test_a_start_waits_for_the_predecessors_lease(autojump_clock: object) 
         assert not node.keeper.ready
         store.end_session(dead)
         await until(lambda: node.keeper.ready)
+
+
+async def test_a_start_in_the_same_folder_waits_for_nobody(
+    autojump_clock: object,
+) -> None:
+    """Who holds a folder that a process held before knows that it is dead."""
+    store = MemoryStore()
+    for place, waits in (("here", False), ("elsewhere", True)):
+        dead = store.open_session()
+        lying = NodeRecord(node="n1", boot="dead", inbox="tcp://gone", place="here")
+        known = store.list(KEYS.node("n1")).entries
+        revision = known[0].revision if known else ABSENT
+        store.apply([Write(KEYS.node("n1"), revision, encode_record(lying), dead)])
+        async with memory_node(store, "n1", place, place=place).running() as node:
+            await anyio.sleep(NODE_TTL_S)
+            assert node.keeper.ready != waits
+            store.end_session(dead)
+            await until(lambda: node.keeper.ready)
 
 
 async def test_a_replaced_process_releases_and_stops(autojump_clock: object) -> None:
