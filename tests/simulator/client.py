@@ -78,7 +78,7 @@ class Player:
         self.spy = number >= settings.players - settings.spies
         self._node = self._draw.choice(world.nodes)
         self._requests = 0
-        self._last_code = ""
+        self.last_code = ""
         self._question: Question | None = None
         self._pending: Question | None = None
         """To be asked again once it sits."""
@@ -108,7 +108,7 @@ class Player:
         waits = "nothing" if asked is None else f"{asked.key} x{asked.attempts}"
         return (
             f"{self.table_key} {self.match} at {self._node}, session {self.session},"
-            f" waits for {waits}, last refused {self._last_code}"
+            f" waits for {waits}, last refused {self.last_code}"
         )
 
     # What it wants.
@@ -153,6 +153,7 @@ class Player:
         if self.spy and self._draw.random() < 0.4:
             self._elsewhere()
         elif self._waits_for_others():
+            self.answered_us = self._scheduler.now_us  # it could act, and will
             self._think()
             return
         self._action += 1
@@ -326,7 +327,7 @@ class Player:
         self._think()
 
     def _on_refused(self, node: str, question: Question, frame: Refused) -> None:
-        code = self._last_code = frame.code
+        code = self.last_code = frame.code
         self.world.trace.counts[f"refused_{code}"] += 1
         if code in READS:
             self.answered_us = self._scheduler.now_us

@@ -66,7 +66,7 @@ def duel_game(version: str = GAME_VERSION, *, impure: Any = None) -> Game:
 
     def add(ctx: Any) -> Any:
         result = _add(ctx)
-        if impure is not None and "G" in result:
+        if impure is not None and isinstance(result, dict):
             result["G"]["dice"] += impure()
         return result
 

@@ -35,6 +35,9 @@ __all__ = ["hosting_of"]
 
 RECORD_BYTES = 1 << 20
 
+IMPURE = 0.02
+"""How often an impure game asks what it should not."""
+
 HOSTING = HostingOptions(
     hot_max=3,
     passivate_idle_s=2,
@@ -61,6 +64,8 @@ class HostedByProduct:
         draw = random.Random(f"host {world.settings.seed} {process.boot}")
         clock = WallClock(process)
         games = _games(*_games_of(world.settings, process.node))
+        if world.settings.impure:
+            games = _impure_games(draw)
         runner = process.runner
 
         def find_machine(name: str, version: str) -> Machine | None:
@@ -147,6 +152,11 @@ class HostedByProduct:
 @cache
 def _games(*names: tuple[str, str]) -> StaticGames:
     return StaticGames([duel_game(version) for _, version in names])
+
+
+def _impure_games(draw: random.Random) -> StaticGames:
+    """The game asks now and then what another replica would be told otherwise."""
+    return StaticGames([duel_game(impure=lambda: draw.random() < IMPURE)])
 
 
 def _games_of(settings: Settings, node: str) -> tuple[tuple[str, str], ...]:

@@ -102,6 +102,7 @@ class Settings:
     clock_rates: bool = False
     missing_version: bool = False
     impure: bool = False
+    """The game is not pure: copies differ, and are told, fetched, or set apart."""
     faults: dict[str, int] = field(default_factory=dict)
     """Weight of each fault that is enabled."""
     rates: dict[str, float] = field(default_factory=dict)
