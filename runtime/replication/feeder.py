@@ -188,7 +188,14 @@ class Feeder:
             first = peer.next
             assert first is not None
             room = options.window_entries - (first - 1 - peer.has)
-            if first > last or room <= 0:
+            if first > last:
+                peer.behind_since = None
+                return sent
+            if room <= 0:
+                # It stays behind until nothing waits: a little room now and then,
+                # from a disk that is too slow, is not enough.
+                if peer.behind_since is None:
+                    peer.behind_since = now_ms
                 return sent
             entries = self._entries(first, min(room, options.append_entries_max))
             self._send(peer, first - 1, entries, question, now_ms)

@@ -150,6 +150,8 @@ class Membership:
             at = max(heard.get(peer.node, 0), self._since)
             if peer.awaiting:
                 at = min(at, peer.progress_at)
+            if peer.behind_since is not None:
+                at = min(at, peer.behind_since)
             due = at if due is None else min(due, at)
         assert due is not None
         if due + evict >= now_ms:
@@ -166,8 +168,10 @@ class Membership:
         """Rule 2."""
         if peer.void or self._refused(peer) or self.silent(peer, now_ms):
             return True
-        stuck = now_ms - peer.progress_at > self._context.options.evict_ms
-        return peer.awaiting and stuck
+        evict_ms = self._context.options.evict_ms
+        if peer.behind_since is not None and now_ms - peer.behind_since > evict_ms:
+            return True
+        return peer.awaiting and now_ms - peer.progress_at > evict_ms
 
     def _refused(self, peer: Peer) -> bool:
         """Nothing was heard of its node since it refused a connection."""

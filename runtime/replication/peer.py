@@ -20,6 +20,7 @@ class Peer:
         "_marks",
         "acked_serial",
         "awaiting",
+        "behind_since",
         "boot",
         "commit_sent",
         "consent",
@@ -74,6 +75,8 @@ class Peer:
         """A frame is not answered yet."""
         self.sent_at = now_ms
         self.progress_at = now_ms
+        self.behind_since: int | None = None
+        """Since when its window has been full, and more has waited to be sent."""
         self.commit_sent = -1
         self.install: InstallFeed | None = None
         self.consent = 0
@@ -92,6 +95,7 @@ class Peer:
         self.next = None
         self.valid_from = self.nacks_from = serial + 1
         self.awaiting = False
+        self.behind_since = None
         self.install = None
 
     def resume(self) -> None:

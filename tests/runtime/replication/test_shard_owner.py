@@ -135,6 +135,36 @@ def test_a_follower_whose_disk_refuses_is_evicted() -> None:
     assert bench["a"].committed == ["y"]
 
 
+def test_a_follower_that_stays_behind_its_window_is_evicted() -> None:
+    """A disk that takes a little now and then makes progress, and holds up all."""
+    options = ReplicationOptions(window_entries=4, append_entries_max=1)
+    bench = served("abc", disk=True, options=options)
+    bench["c"].durable = False
+    proposed = 0
+    for _ in range(40):
+        bench.propose("a", *(f"p{proposed + n}" for n in range(6)))
+        proposed += 6
+        bench.pass_ms(100)
+        if bench["c"].tickets:
+            bench.persist("c")
+        if isr(bench) == ["a", "b"]:
+            break
+    assert isr(bench) == ["a", "b"]
+    assert bench["a"].core.commit > 4  # it did make progress
+    bench.run()
+    assert len(bench["a"].committed) == proposed
+
+
+def test_a_follower_that_was_behind_and_caught_up_stays() -> None:
+    """A full window for a moment is the ordinary course of a burst."""
+    options = ReplicationOptions(window_entries=2, append_entries_max=1)
+    bench = served("ab", options=options)
+    for _ in range(20):
+        bench.propose("a", "p", "q", "r", "s")
+        bench.pass_ms(100)
+    assert isr(bench) == ["a", "b"]
+
+
 def test_a_follower_whose_process_is_gone_is_evicted_at_once() -> None:
     """Its node refuses connections: silence need not be waited for."""
     bench = served()
