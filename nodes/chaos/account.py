@@ -44,7 +44,8 @@ class Verdict:
     views_back: Views older than one that the same player had seen before.
     diverged: Copies of a match that differ from its owner's.
     strange: Anything else that should not be, such as a view that the log does not
-        lead to, or an action in the log that was refused.
+        lead to, an action in the log that was refused, or a match that could not be
+        played on.
     """
 
     matches: int = 0

@@ -113,6 +113,9 @@ class ChaosRun:
         self._told.set()
         if gone:
             self.gone[gone] += 1
+            self.verdict.strange += 1
+            match = table.match.id
+            self.verdict.fault(f"match {match} could not be played on: {gone}")
         else:
             self.ended += 1
 

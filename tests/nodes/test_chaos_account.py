@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,7 +13,8 @@ from hotseat.engine.games.connect_four import game
 from hotseat.engine.machine import compile_game
 from hotseat.engine.record import Record, RecordKind
 from hotseat.nodes.chaos.account import Copy, MatchAccount, Verdict
-from hotseat.nodes.chaos.plan import Pace
+from hotseat.nodes.chaos.plan import ChaosPlan, Pace
+from hotseat.nodes.chaos.run import ChaosRun
 from hotseat.nodes.chaos.silence import Silences
 from hotseat.nodes.client_view import View
 from hotseat.runtime.command import Act, TakeSeat
@@ -214,3 +216,16 @@ def test_planned_times_do_not_wait_for_answers() -> None:
     pace.taken(110.0)
     assert 110.0 <= pace.next_s < 112.0
     assert pace.missed == 4
+
+
+def test_a_match_that_cannot_be_played_on_is_no_clean_end() -> None:
+    """A takeover that sets matches apart loses nothing, and must not pass for one that
+    works; a match that has ended is none of these."""
+    table: Any = SimpleNamespace(match=SimpleNamespace(id="m"))
+    cluster: Any = None
+    run = ChaosRun(ChaosPlan(), cluster)
+    run.ended_at(table)
+    assert run.verdict.clean
+    run.ended_at(table, "quarantined")
+    assert not run.verdict.clean
+    assert run.verdict.faults == ["match m could not be played on: quarantined"]
