@@ -116,7 +116,7 @@ _mutant(
     "ack_len_log",
     "the length of the log is acknowledged, not what was shown to be equal",
     Patch(Follower, "_answer_seq", _whole_log),
-    scenario="tails",
+    scenario="long_tail",
 )
 
 

@@ -89,9 +89,10 @@ class Network:
             self._cut[way] = self._cut.get(way, 0) + 1
 
     def mend(self, ways: Iterable[tuple[str, str]]) -> None:
-        """Undo one `cut`."""
+        """Undo one `cut`, if that has not been done meanwhile."""
         for way in ways:
-            self._cut[way] -= 1
+            if self._cut.get(way):
+                self._cut[way] -= 1
 
     def passes(self, source: str, target: str) -> bool:
         """Whether the way from one to the other is whole."""

@@ -24,11 +24,11 @@ def _tails(settings: Settings, draw: random.Random) -> Settings:
         shards=1,
         copies=3,
         min_isr=1,
-        think_ms=30,
+        think_ms=60,
         players=8,
         matches=draw.choice([2, 4]),
         goal=400,
-        faults_ms=5_000,
+        faults_ms=4_000,
         between_ms=250,
         faults={
             "crash_owner": 2,
@@ -72,7 +72,7 @@ def _reads(settings: Settings, draw: random.Random) -> Settings:
     return replace(
         settings,
         spies=3,
-        think_ms=40,
+        think_ms=70,
         impatience_ms=120,
         shards=1,
         players=8,

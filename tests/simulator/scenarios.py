@@ -17,6 +17,7 @@ from .scripts import (
     deposed_read,
     late_join,
     late_tail,
+    long_tail,
     lost_promise,
     lost_tail,
 )
@@ -68,7 +69,7 @@ def _small(settings: Settings) -> Settings:
         matches=2,
         goal=400,
         deadline_ms=0,
-        think_ms=30,
+        think_ms=50,
         impatience_ms=100,
         faults_ms=8_000,
         quiet_ms=5_000,
@@ -106,6 +107,17 @@ _script(
         options=replace(
             s.options, append_entries_max=1, window_entries=1, kept_entries=4096
         ),
+    ),
+)
+_script(
+    long_tail,
+    lambda s: replace(
+        _small(s),
+        copies=3,
+        faults_ms=5_000,
+        mischief=0.0,
+        rates={"message_lost": 0.25},
+        options=replace(s.options, kept_entries=4096),
     ),
 )
 for _told in (lost_promise, lost_tail):

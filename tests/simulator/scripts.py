@@ -26,6 +26,7 @@ __all__ = [
     "deposed_read",
     "late_join",
     "late_tail",
+    "long_tail",
     "lost_promise",
     "lost_tail",
 ]
@@ -195,6 +196,35 @@ def lost_tail(world: World, draw: random.Random) -> None:
 
     for round_ms in (1_500, 4_000):
         _Steps(world).after(round_ms + draw.randint(0, 500), begin)
+
+
+def long_tail(world: World, draw: random.Random) -> None:
+    """A follower has a tail that its new owner never saw, and frames are lost.
+
+    The new owner dies at its first acknowledgement: the follower must have that.
+    """
+    at = _Steps(world)
+
+    def begin() -> None:
+        owner, record = world.owner(0), world.checks.record(0)
+        if owner is None or record is None or len(record.isr) < 3:
+            return
+        heir = next(node for node, _ in record.isr if node != owner.node)
+        ways = _both(owner.node, heir) + _both(owner.node, COORDINATOR)
+        world.network.cut(ways)
+        at.after(3_500, lambda: world.network.mend(ways))
+        acks = draw.randint(1, 3)
+
+        def acked(process: Process) -> None:
+            nonlocal acks
+            if process.serves.get(0) == 2:
+                acks -= 1
+                if acks == 0:
+                    at.after(0, lambda: world.nemesis.kill(process, "long_tail"))
+
+        world.checks.on_ack = acked
+
+    at.after(draw.randint(1_200, 1_800), begin)
 
 
 class _Steps:
