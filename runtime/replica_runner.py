@@ -50,10 +50,15 @@ ROUNDS_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """A page of a shard's states for a learner; `cursor` None: it was the last."""
+    """A page of a shard's states for a learner; `cursor` None: it was the last.
+
+    `withheld`: some of it cannot be read here. The learner is given nothing more, for
+    it must not join the in-sync set without it.
+    """
 
     pieces: tuple[Piece, ...]
     cursor: str | None
+    withheld: bool = False
 
 
 class ReplicaIo(Protocol):
@@ -310,7 +315,8 @@ class ReplicaRunner:
             self.host.confirmed(confirmed)
         for feed in output.feeds:
             page = self.host.feed(feed)
-            self.core.feed(feed, page.pieces, page.cursor, self._now_ms)
+            if not page.withheld:
+                self.core.feed(feed, page.pieces, page.cursor, self._now_ms)
         for wanted in output.states_wanted:
             pieces = self.host.state(wanted)
             self.core.state_copy(wanted.shard, wanted.node, pieces, self._now_ms)

@@ -16,7 +16,7 @@ from ..match_state import MatchState
 from ..record_codec import unpack_record
 from ..replication.message import Piece
 from ..replication.output import Install
-from .hot_match import INABILITIES, HotMatch
+from .hot_match import INABILITIES, HotMatch, blank_line
 from .restore import CannotRestore, play
 from .roster import Roster
 from .transfer import Assembly, Part
@@ -30,11 +30,14 @@ class Arrivals:
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
         self._installs: dict[int, Assembly] = {}
+        self._lacking: dict[int, dict[str, None]] = {}
+        """By shard: matches of which the install had something that cannot be read."""
         self._copies: dict[str, Assembly] = {}
 
     def wipe(self, shard: int) -> None:
         """What is half here of the shard is worth nothing."""
         self._installs.pop(shard, None)
+        self._lacking.pop(shard, None)
         roster = self._roster
         for match in [m for m in self._copies if m in roster.members(shard)]:
             del self._copies[match]
@@ -49,17 +52,34 @@ class Arrivals:
             try:
                 part = assembly.add(piece)
             except CodecError as error:
-                self._roster.alarm(shard, "install_malformed", str(error))
+                self._malformed(shard, piece.match, str(error))
                 continue
             if part is not None and part.line.shard != shard:
                 text = f"match {piece.match} is of shard {part.line.shard}"
-                self._roster.alarm(shard, "install_malformed", text)
+                self._malformed(shard, piece.match, text)
             elif part is not None:
                 yield from self._take_in(part)
         if install.last:
             if not assembly.empty:
-                self._roster.alarm(shard, "install_malformed", "it ends in a piece")
+                match = install.pieces[-1].match if install.pieces else ""
+                self._malformed(shard, match, "the install ends in a piece")
             del self._installs[shard]
+            self._set_apart(shard)
+
+    def _malformed(self, shard: int, match: str, why: str) -> None:
+        self._roster.alarm(shard, "install_malformed", why)
+        if match:
+            self._lacking.setdefault(shard, {})[match] = None
+
+    def _set_apart(self, shard: int) -> None:
+        """A match that should have come is known to be lacking: this replica may be in
+        sync soon, and must not say that there is no such match."""
+        for match in self._lacking.pop(shard, {}):
+            if match not in self._roster.matches:
+                lacking = self._roster.found(blank_line(match, shard, ""))
+                lacking.looked = True
+                why = "what the owner sent of it could not be taken"
+                self._roster.set_apart(lacking, "log_gap", why)
 
     def copied(self, shard: int, piece: Piece) -> None:
         """A piece of the owner's copy of a match."""

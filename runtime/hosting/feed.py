@@ -61,8 +61,15 @@ class Feeder:
         self._alarm = alarm
 
     def page(self, shard: int, text: str, limit: int) -> FeedPage:
-        """The page behind a cursor, of at most `limit` bytes."""
-        cursor = Cursor.read(text)
+        """The page behind a cursor, of at most `limit` bytes; withheld, if not even
+        the lines can be read of all that should be on it."""
+        try:
+            return self._page(shard, Cursor.read(text), limit)
+        except JournalCorrupt as error:
+            self._alarm(shard, "manifest_corrupt", f"no learner is fed: {error}")
+            return FeedPage((), None, withheld=True)
+
+    def _page(self, shard: int, cursor: Cursor, limit: int) -> FeedPage:
         pieces: list[Piece] = []
         room = limit
         piece_bytes = min(limit, self._part_bytes)
@@ -81,7 +88,11 @@ class Feeder:
 
     def copy(self, shard: int, match: str, history_bytes: int) -> tuple[Piece, ...]:
         """All pieces of one match's state, with its newest records."""
-        found = self._find(shard, match)
+        try:
+            found = self._find(shard, match)
+        except JournalCorrupt as error:
+            self._alarm(shard, "line_corrupt", f"match {match}: {error}")
+            return ()
         if found is None:
             return ()
         line, index = found
@@ -96,21 +107,21 @@ class Feeder:
         return tuple(cut(match, index, body, self._part_bytes))
 
     def _ids(self, shard: int, cursor: Cursor) -> Iterator[str]:
-        """The ids of all matches behind a cursor, that of its own if it is within."""
+        """The ids of all matches behind a cursor, that of its own if it is within.
+
+        Raises:
+            JournalCorrupt: There are others, which cannot be read.
+        """
         after = cursor.match
         here = sorted(m for m in self._matches.members(shard) if m > after)
-        try:
-            stored = (line.match for line in self._store.manifest(shard, after))
-            last = ""
-            if cursor.within:
-                yield after
-            for match in heapq.merge(here, stored):
-                if match != last:
-                    yield match
-                last = match
-        except JournalCorrupt as error:
-            # What can be read of the manifest was sent; the learner lacks the rest.
-            self._alarm(shard, "manifest_corrupt", str(error))
+        stored = (line.match for line in self._store.manifest(shard, after))
+        last = ""
+        if cursor.within:
+            yield after
+        for match in heapq.merge(here, stored):
+            if match != last:
+                yield match
+            last = match
 
     def _pieces(
         self, shard: int, match: str, within: Cursor | None, piece_bytes: int
@@ -155,16 +166,16 @@ class Feeder:
         return Part(line, first, records, state)
 
     def _find(self, shard: int, match: str) -> tuple[MatchLine, int] | None:
-        """Its line, and the number of its last record."""
+        """Its line, and the number of its last record.
+
+        Raises:
+            JournalCorrupt: The line cannot be read.
+        """
         held = self._matches.members(shard).get(match)
         if held is not None:
             self._matches.look(held)
             return held.current_line(), held.index
-        try:
-            line = self._store.line(match)
-        except JournalCorrupt as error:
-            self._alarm(shard, "line_corrupt", f"match {match}: {error}")
-            return None
+        line = self._store.line(match)
         return None if line is None else (line, line.index)
 
     def _state(self, shard: int, match: str) -> bytes:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 
 import pytest
 
-from hotseat.runtime.errors import ContentMalformed
+from hotseat.runtime.errors import ContentMalformed, JournalCorrupt
 from hotseat.runtime.hosting.options import HostingOptions
 from hotseat.runtime.hosting.transfer import Assembly, Cursor, Part, cut, pack_part
 from hotseat.runtime.journal import MatchLine
+from hotseat.runtime.replica_runner import FeedPage
 from hotseat.runtime.replication.message import Piece
 from hotseat.runtime.replication.output import Appended, Feed, Install, Wiped
+from hotseat.runtime.testing.memory_journal import MemoryDisk
 
 from ..sample_games import race
 from .stage import SHARD, Log, Node, digests, same
@@ -219,11 +222,52 @@ def test_junk_is_no_part() -> None:
 
 
 def test_a_malformed_install_is_told() -> None:
-    """It costs an alarm, and no exception."""
-    node = Node()
+    """It costs alarms, and no exception. The matches are known to be lacking, so that
+    nobody is told that there are none; the owner's copy makes them whole."""
+    log = played(Log(), "a")
+    owner, node = Node(), Node()
+    owner.own(log)
     pieces = (Piece("a", 4, 0, 3, b"xyz"), Piece("b", 1, 5, 9, b"x"))
     assert node.states.install(Install(SHARD, pieces, 0, last=True)) == ()
-    assert node.codes() == ["install_malformed", "install_malformed"]
+    assert node.codes() == ["install_malformed"] * 2 + ["log_gap"] * 2
+    assert [node.line(match).quarantined for match in "ab"] == ["log_gap"] * 2
+    assert node.states.take_wanted() == [(SHARD, "a"), (SHARD, "b")]
+    for piece in owner.states.state_pieces("a"):
+        node.states.copied(SHARD, piece)
+    assert same(node.state("a"), log.states["a"])
+    assert node.digests("a") == digests(log, "a")
+    log.act("a")
+    node.applied = len(log.entries) - 1
+    node.follow(log, persist=False)
+    assert same(node.state("a"), log.states["a"])
+
+
+def test_an_owner_that_cannot_read_all_its_matches_feeds_nobody() -> None:
+    """A learner that lacks some must not come to be in sync: an alarm says why."""
+
+    class Torn(MemoryDisk):
+        torn = False
+
+        def manifest(self, shard: int, after: str = "") -> Iterator[MatchLine]:
+            for line in super().manifest(shard, after):
+                if self.torn and line.match == "b":
+                    raise JournalCorrupt("a line of the manifest is not whole")
+                yield line
+
+    disk = Torn()
+    log = played(Log(race(goal=9)), "a", "b", "c")
+    owner = Node(race(goal=9), disk=disk)
+    for match in "abc":
+        log.act(match, 9)
+    owner.own(log)
+    owner.checkpoint()
+    owner.pass_time(8_000)  # they have ended, and are on the disk only
+    disk.torn = True
+    page = owner.states.feed(Feed(SHARD, "learner", 1, ""), 1 << 20)
+    assert page == FeedPage((), None, withheld=True)
+    assert owner.codes() == ["manifest_corrupt"]
+    disk.torn = False
+    assert not owner.states.feed(Feed(SHARD, "learner", 1, ""), 1 << 20).withheld
 
 
 def test_cursors_read_what_they_write() -> None:
