@@ -197,7 +197,9 @@ class NodeReplicas:
         """A link broke, and an attempt to connect again was refused."""
         self._note(now_ms)
         for shard, record in self._readings.known():
-            if record.owner == node:
+            mine = record.owner == self._me.node
+            follows = any(member == node for member, _ in record.isr)
+            if record.owner == node or (mine and follows):
                 self._touch(shard).refused(node, self._now_ms)
 
     def unfit(self, unfit: Mapping[int, frozenset[str]], now_ms: int) -> None:
