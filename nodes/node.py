@@ -139,6 +139,11 @@ class Node:
         reached = self._switchboard.reached(self._registered)
         return self._keeper.ready and reached and not self._stopping.is_set()
 
+    @property
+    def address(self) -> PeerAddress:
+        """Where its inbox is."""
+        return self._endpoint.address
+
     async def door(self, request: bytes) -> bytes:
         """Answer a command."""
         return await self._door.answer(request)
