@@ -40,13 +40,14 @@ class JournalWriterStatistics:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Put:
-    """Some operations that belong together. `ticket` 0: nobody waits for them."""
+    """Some operations that belong together. `ticket` 0: no replica waits for them."""
 
     ticket: int
     ops: tuple[StoreOp, ...]
     settled: anyio.Event | None = None  # set when it is durable, or has failed
+    durable: bool = False
 
 
 class JournalWriter:
@@ -86,9 +87,10 @@ class JournalWriter:
     async def write(self, ops: tuple[StoreOp, ...]) -> bool:
         """Put these, without a ticket, and wait until they are durable, or not."""
         settled = anyio.Event()
-        self._put(Put(0, ops, settled))
+        put = Put(0, ops, settled)
+        self._put(put)
         await settled.wait()
-        return not self._broken
+        return put.durable
 
     async def rest(self) -> None:
         """Wait until all that was put is answered."""
@@ -134,6 +136,8 @@ class JournalWriter:
             return
         self._groups += 1
         self._operations += len(group)
+        for put in puts:
+            put.durable = True
         self._settle(puts, self._done)
 
     async def _survive(self, puts: list[Put]) -> None:

@@ -138,3 +138,29 @@ async def test_write_returns_when_it_is_known(autojump_clock: object) -> None:
         it.disk.failing = True
         assert not await it.writer.write((B,))
         assert it.disk.groups == [(A,)]
+
+
+async def test_what_failed_just_before_the_disk_was_back_has_failed(
+    autojump_clock: object,
+) -> None:
+    """It came while the disk was looked at, and fails with the rest: whoever waits for
+    it is not told that it is durable."""
+    async with stage() as it:
+        it.disk.failing = True
+        told: list[bool] = []
+
+        async def write() -> None:
+            told.append(await it.writer.write((B,)))
+
+        async def reopen() -> None:
+            waiting.start_soon(write)
+            await anyio.wait_all_tasks_blocked()
+            it.disk.failing = False
+
+        it.writer.put(1, (A,))
+        await it.writer.rest()
+        it.disk.reopen = reopen  # type: ignore[method-assign]
+        async with anyio.create_task_group() as waiting:
+            await anyio.sleep(5)
+        assert told == [False]
+        assert it.disk.groups == []
