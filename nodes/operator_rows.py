@@ -57,7 +57,7 @@ class ReplicaRow(Row, frozen=True, kw_only=True):
     """The last sequence number that is committed."""
     last_seq: int = 0
     """The last one in this node's log."""
-    lag: dict[str, int] = {}
+    lag: dict[str, int] = msgspec.field(default_factory=dict)
     """At the owner, by node: entries that its replica lacks."""
     learning: tuple[str, ...] = ()
     """At the owner: the nodes that catch up."""
