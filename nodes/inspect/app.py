@@ -1,19 +1,18 @@
 """The inspector's screen: draws the model, and turns keys into its commands.
 
-Nothing is decided here. Whatever comes from a match enters the terminal in `_drawn`,
+Nothing is decided here. Whatever comes from a match enters the terminal in `drawn`,
 which lets nothing through that a terminal would obey, and no markup is read anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Protocol
 
 import anyio
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
 from textual.events import Click
 from textual.timer import Timer
 from textual.widgets import Footer, Static
@@ -22,9 +21,9 @@ from ...engine.record import Record
 from ...engine.snapshot import Snapshot
 from ..match_feed import FeedBroken
 from ..operator_error import OperatorError
-from ..play.show import safe
+from .drawn import drawn
 from .keys import KEYS
-from .lines import Line, Span, Tone, line
+from .lines import Line, Span, line
 from .model import InspectModel
 from .panels import PANELS, header_line, panel_lines, timeline_lines
 from .screens import HelpScreen, JumpScreen
@@ -43,15 +42,6 @@ WIDE_COLUMNS = 120
 QUARANTINED = (
     "quarantined: the match is set apart and does not go on; see the node's log"
 )
-
-TONES: Final[Mapping[Tone, str]] = {
-    "": "",
-    "dim": "$foreground 70%",
-    "strong": "bold",
-    "good": "$text-success",
-    "bad": "$text-error",
-    "here": "bold reverse",
-}
 
 
 class Feed(Protocol):
@@ -229,7 +219,7 @@ class InspectApp(App[None]):
         self.theme = "textual-light" if dark else "textual-dark"
 
     def action_help(self) -> None:
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(KEYS))
 
     def action_jump(self) -> None:
         self.push_screen(JumpScreen(), self._jump)
@@ -256,7 +246,7 @@ class InspectApp(App[None]):
         return tuple(spans)
 
     def _put(self, name: str, lines: Iterable[Line]) -> None:
-        self.query_one(f"#{name}", Static).update(_drawn(lines))
+        self.query_one(f"#{name}", Static).update(drawn(lines))
 
     def _keep_time(self) -> None:
         """Tick while the model plays, as fast as it says."""
@@ -290,12 +280,3 @@ class InspectApp(App[None]):
                 self.status = f"{error.code}: {error.message}"
                 self.model.stop_growing()
             self.draw()
-
-
-def _drawn(lines: Iterable[Line]) -> Content:
-    """The lines for the terminal, without anything that it would obey."""
-    drawn = (
-        Content.assemble(*((safe(text), TONES[tone]) for text, tone in each))
-        for each in lines
-    )
-    return Content("\n").join(drawn)

@@ -1,7 +1,8 @@
-"""What the inspector lays over its screen: the help, and the question where to go."""
+"""What is laid over a full screen: the help, and the question where to go."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from .keys import KEYS
+from .keys import Key
 
 __all__ = ["HelpScreen", "JumpScreen"]
 
@@ -22,8 +23,12 @@ class HelpScreen(ModalScreen[None]):
         ("escape,q,question_mark,h,enter,space", "dismiss", "close")
     ]
 
+    def __init__(self, keys: Iterable[Key]) -> None:
+        super().__init__()
+        self._keys = tuple(keys)
+
     def compose(self) -> ComposeResult:
-        lines = (f"{key.shown:>9}  {key.does}" for key in KEYS if key.shown)
+        lines = (f"{key.shown:>9}  {key.does}" for key in self._keys if key.shown)
         with VerticalScroll(id="help"):
             yield Static("\n".join(lines), markup=False)
 
