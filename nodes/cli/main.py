@@ -17,19 +17,25 @@ from ..exit_codes import ExitCode
 if TYPE_CHECKING:
     from cyclopts import App
 
-__all__ = ["main", "run"]
+__all__ = ["build_app", "main", "run"]
 
 COMMANDS = (
     ("up", "up:up", "Start a cluster of node processes on this machine."),
     ("down", "down:down", "Stop the cluster of a folder, and wait until it has."),
     ("status", "status:status", "Show the nodes, the shards they own, the matches."),
+    ("cluster", "cluster:app", "See how a whole cluster is, once or live."),
+    ("shard", "shard:app", "See who owns shards, and who holds copies."),
+    ("match", "match:app", "Find matches; see all that is known of one."),
+    ("top", "top:top", "See nodes, shards and hottest matches, full-screen."),
+    ("log", "log:app", "Follow what the nodes of a cluster log."),
     ("loadtest", "loadtest:loadtest", "Let simulated players play, and check it all."),
     ("demo", "demo:demo", "Kill nodes while matches are played; nothing is lost."),
     ("play", "play:play", "Play a game in the terminal, with people and bots."),
     ("game", "game:app", "List the games there are; check a game of yours."),
     ("replay", "replay:app", "Look at saved matches; verify them; try new code."),
     ("inspect", "inspect:inspect", "Look into a match, revision by revision."),
-    ("node", "node:node", "Run one node process."),
+    ("node", "node:app", "Run one node process; see which nodes there are."),
+    ("completion", "completion:completion", "Let a shell complete command lines."),
     ("version", "version:version", "Show the version."),
 )
 """Name, where it is, one line of help: what `hotseat --help` needs to know."""
@@ -56,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments or bool(os.environ.get("HOTSEAT_DEBUG"))
     tokens = [argument for argument in arguments if argument != "--debug"]
     try:
-        result = _app(next(iter(tokens), ""))(
+        result = build_app(next(iter(tokens), ""))(
             tokens,
             exit_on_error=False,
             print_error=False,
@@ -82,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else ExitCode.OK
 
 
-def _app(asked: str) -> App:
+def build_app(asked: str) -> App:
     """All commands. The one that is asked for is imported, and tells all its help."""
     from cyclopts import App
 

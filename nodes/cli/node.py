@@ -1,4 +1,4 @@
-"""`hotseat node`: one node process of a cluster."""
+"""`hotseat node`: one node process of a cluster; which nodes there are."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .options import Dir, folder
+from .options import Cluster, Dir, Json, folder, place
 
 if TYPE_CHECKING:
     from ...config import Config
+    from ..survey import Survey
 
-__all__ = ["node"]
+__all__ = ["app"]
+
+app = App(
+    name="node", help="Run one node process; see which nodes there are.", version=None
+)
 
 PREDECESSOR_S = 10.0
 """How long to wait for a process of the same name that is on its way out."""
 
 
+@app.default
 def node(
     *,
     dir: Dir = None,
@@ -83,6 +89,48 @@ def node(
     )
     home.secret()  # refused here if others can read it, before anything is opened
     _run(settings, home, with_parent)
+
+
+@app.command(name="list")
+def list_nodes(
+    *,
+    ready: Annotated[
+        bool | None,
+        Parameter(
+            help="Only those that are ready, or that are not.",
+            negative="--not-ready",
+            show_default=False,
+        ),
+    ] = None,
+    dir: Dir = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """List the nodes: what they serve and hold, whether they answer.
+
+    Exit status 0: every node is ready. 1: some are not. 3: none answers.
+    """
+    import anyio
+
+    from .shown import nodes_table, print_all, print_json
+
+    found = anyio.run(_survey, place(dir, cluster))
+    nodes = found.cluster.nodes
+    rows = [row for row in nodes if ready in (None, row.ready)]
+    if json:
+        print_json({"nodes": rows})
+    else:
+        print_all(nodes_table(rows))
+    if not found.answered:
+        return ExitCode.UNREACHABLE
+    return ExitCode.OK if all(row.ready for row in nodes) else ExitCode.FAILED
+
+
+async def _survey(place: Path | str) -> Survey:
+    from ..ask_cluster import find_cluster
+    from ..survey import survey
+
+    return await survey(await find_cluster(place))
 
 
 def _run(config: Config, home: Any, with_parent: bool) -> None:

@@ -7,11 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 
-__all__ = ["DEFAULT_DIR", "Cluster", "Dir", "Json", "folder", "place"]
+__all__ = [
+    "DEFAULT_DIR",
+    "Cluster",
+    "Dir",
+    "Json",
+    "Limit",
+    "folder",
+    "place",
+    "seconds",
+]
 
 DEFAULT_DIR = Path(".hotseat")
 
@@ -34,6 +44,37 @@ Cluster = Annotated[
 Json = Annotated[
     bool, Parameter(name="--json", negative=(), help="Print one JSON object.")
 ]
+
+Limit = Annotated[
+    int,
+    Parameter(
+        help="Rows, at most; it is said if there are more.",
+        validator=Number(gte=1, lte=100_000),
+    ),
+]
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+def seconds(text: str, flag: str) -> float:
+    """A time as people write it: 90, 90s, 5m, 2h, 1d.
+
+    Raises:
+        OperatorError: usage: it is none.
+    """
+    number = text.rstrip("smhd")
+    unit = UNITS.get(text[len(number) :])
+    try:
+        if unit is not None and 0 <= (value := float(number) * unit) < 1e12:
+            return value
+    except ValueError:
+        pass
+    raise OperatorError(
+        "usage",
+        f"{flag} {text}: that is no length of time",
+        hint=f"such as {flag} 90, {flag} 5m, {flag} 2h",
+        exit_code=ExitCode.USAGE,
+    )
 
 
 def folder(dir: Path | None) -> Path:
