@@ -28,6 +28,7 @@ from ..errors import JournalCorrupt, JournalFailed
 from ..journal import (
     Buried,
     Forgotten,
+    JournalStatistics,
     MatchLine,
     SavedHistory,
     SavedMark,
@@ -132,6 +133,11 @@ class MemoryDisk:
         self._spoilt: set[str] = set()
         self.groups_synced = 0
         self.groups_lost = 0
+
+    @property
+    def identity(self) -> IdentityKept:
+        """Whose data it holds, as far as that is synced."""
+        return self._image.identity
 
     @property
     def waiting(self) -> int:
@@ -313,6 +319,7 @@ class MemoryJournal:
     def __init__(self, disk: MemoryDisk | None = None) -> None:
         self.disk = disk or MemoryDisk()
         self._tickets = 0
+        self._operations = self._failures = 0
         self._recovered = Recovered()
 
     async def __aenter__(self) -> MemoryJournal:
@@ -338,7 +345,12 @@ class MemoryJournal:
         self.disk.begin(ticket, ops)
         with anyio.CancelScope(shield=True):
             await anyio.lowlevel.checkpoint()
-        self.disk.sync_upto(ticket)
+        try:
+            self.disk.sync_upto(ticket)
+        except JournalFailed:
+            self._failures += 1
+            raise
+        self._operations += len(ops)
 
     async def reopen(self) -> None:
         """Try again after a failure.
@@ -348,6 +360,20 @@ class MemoryJournal:
         """
         await anyio.lowlevel.checkpoint()
         self.disk.reopen()
+
+    def statistics(self) -> JournalStatistics:
+        """It counts what an operator of it would ask for; a disk in memory has no
+        file, so no bytes and no rows."""
+        return JournalStatistics(
+            groups=self._tickets - self._failures,
+            operations=self._operations,
+            bytes=0,
+            failures=self._failures,
+            rows=0,
+            rows_cut=0,
+            waiting=0,
+            failing=bool(self.disk.failing),
+        )
 
     def manifest(self, shard: int, after: str = "") -> Iterator[MatchLine]:
         """The lines of a shard's matches behind `after`, sorted by match."""

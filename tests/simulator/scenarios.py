@@ -116,8 +116,7 @@ _script(
         copies=3,
         faults_ms=5_000,
         mischief=0.0,
-        rates={"message_lost": 0.25},
-        options=replace(s.options, kept_entries=4096),
+        options=replace(s.options, kept_entries=4096, heartbeat_ms=100),
     ),
 )
 for _told in (lost_promise, lost_tail):

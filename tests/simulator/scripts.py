@@ -199,9 +199,11 @@ def lost_tail(world: World, draw: random.Random) -> None:
 
 
 def long_tail(world: World, draw: random.Random) -> None:
-    """A follower has a tail that its new owner never saw, and frames are lost.
+    """A follower has a tail that its new owner never saw, and is far away.
 
-    The new owner dies at its first acknowledgement: the follower must have that.
+    Nobody acts for a while, but the owner tells the follower what is committed; then
+    somebody acts, and the owner dies at its first acknowledgement: the follower must
+    have that.
     """
     at = _Steps(world)
 
@@ -209,20 +211,28 @@ def long_tail(world: World, draw: random.Random) -> None:
         owner, record = world.owner(0), world.checks.record(0)
         if owner is None or record is None or len(record.isr) < 3:
             return
-        heir = next(node for node, _ in record.isr if node != owner.node)
+        heir, follower = (node for node, _ in record.isr if node != owner.node)
         ways = _both(owner.node, heir) + _both(owner.node, COORDINATOR)
         world.network.cut(ways)
+        world.network.slow(follower, 30 * MS)
         at.after(3_500, lambda: world.network.mend(ways))
-        acks = draw.randint(1, 3)
+        world.nemesis.on_record = claimed
 
-        def acked(process: Process) -> None:
-            nonlocal acks
-            if process.serves.get(0) == 2:
-                acks -= 1
-                if acks == 0:
-                    at.after(0, lambda: world.nemesis.kill(process, "long_tail"))
-
+    def claimed(record: ShardRecord) -> None:
+        owner = record.owner
+        if record.epoch != 2 or owner is None:
+            return
+        world.nemesis.on_record = None
+        ways = [(client, owner) for client in world.network.clients]
+        world.network.cut(ways)
+        at.after(draw.randint(150, 450), lambda: world.network.mend(ways))
         world.checks.on_ack = acked
+
+    def acked(process: Process) -> None:
+        if process.serves.get(0) == 2:
+            world.checks.on_ack = None
+            kill = world.nemesis.kill
+            at.after(0, lambda: kill(process, "long_tail", restart_ms=2_000))
 
     at.after(draw.randint(1_200, 1_800), begin)
 

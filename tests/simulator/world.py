@@ -108,6 +108,8 @@ class World:
         self.dead_idents: dict[str, None] = {}
         self.healed = False
         self._boots = 0
+        self._held: dict[str, str] = {}
+        """By node: the replica that its data were when its process died last."""
         self.nemesis = Nemesis(self)
         cluster = Write(self.keys.cfg, ABSENT, encode_record(self.cluster))
         self.coordinator.store.apply([cluster])
@@ -163,6 +165,7 @@ class World:
         process.vanished = vanish
         if self.settings.durability == "memory":
             self.dead_idents[process.boot] = None
+        self._held[process.node] = self.disks[process.node].store.identity.ident
         if self.disks[process.node].crash(power_failed=vanish):
             self._lied_to(process.node)
         self.network.died(process.node, silently=vanish)
@@ -174,7 +177,7 @@ class World:
         by anybody: the journal must find such a hole by itself. Older boots can.
         """
         disk = self.disks[node].store
-        if disk.recover().boot == self.boot_recorded(node):
+        if disk.identity.boot == self.boot_recorded(node):
             disk.damage()
             self.data_lost(node)
         else:
@@ -234,11 +237,15 @@ class World:
         record = self._replica(node)
         if record is None:
             return
-        held = self.disks[node].store.recover()
+        held = self.disks[node].store.identity
         intended = not record.serving and record.nonce == held.nonce != ""
-        if not older or not (held.boot == record.boot or intended):
-            self.trace.note(f"{node} has lost {record.ident}")
-            self.dead_idents[record.ident] = None
+        same = held.ident == record.ident and (held.boot == record.boot or intended)
+        if older and same:
+            return
+        # A new identity may be on its way into the record.
+        for ident in (record.ident, self._held.get(node, record.ident)):
+            self.trace.note(f"{node} has lost {ident}")
+            self.dead_idents[ident] = None
 
     def would_lose(self, process: Process) -> bool:
         """Whether some shard has no other copy than this process's."""
