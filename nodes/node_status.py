@@ -10,6 +10,7 @@ from ..runtime.budget import GuardStatistics
 from ..runtime.hosting.outbox import OutboxStatistics
 from ..runtime.hosting.replica_states import HostingStatistics
 from ..runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
+from ..runtime.journal import JournalStatistics
 from ..runtime.link import EndpointStatistics
 from ..runtime.replication.node_statistics import NodeStatistics
 from .collector import CollectorStatistics
@@ -41,6 +42,7 @@ STATISTICS: Mapping[str, type] = {
     "committer": ReplicatedCommitterStatistics,
     "states": HostingStatistics,
     "replicas": NodeStatistics,
+    "journal": JournalStatistics,
     "results": OutboxStatistics,
 }
 """What each part of a node tells, by the part's name."""
@@ -121,6 +123,7 @@ class NodeStatus:
             "committer": hosting.committer.statistics(),
             "states": hosting.states.statistics(),
             "results": hosting.reporter.statistics(),
+            "journal": parts.journal.statistics(),
             **({} if parts.loop is None else {"loop": parts.loop.statistics()}),
             **replicas,
         }

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.lowlevel
@@ -24,7 +24,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ..runtime.errors import JournalFailed, JournalInUse
-from ..runtime.journal import MatchLine, StoreOp
+from ..runtime.journal import JournalStatistics, MatchLine, StoreOp
 from ..runtime.replication.recovered import Recovered
 from .journal_file import JournalFile, failed
 from .journal_reader import JournalReader
@@ -32,7 +32,7 @@ from .journal_recovery import Opened, open_journal
 from .pid_file import PidFile, PidFileHeld
 from .telemetry import get_logger
 
-__all__ = ["JournalStatistics", "SqliteJournal"]
+__all__ = ["SqliteJournal"]
 
 LOCK_S = 2.0
 """How long to wait for another process to let go of the file: it may be stopping."""
@@ -40,28 +40,6 @@ LOCK_S = 2.0
 log = get_logger()
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class JournalStatistics:
-    """Since the journal was opened."""
-
-    GAUGES: ClassVar[frozenset[str]] = frozenset({"rows", "waiting"})
-
-    groups: int
-    """Transactions that were committed."""
-    operations: int
-    bytes: int
-    """Of the groups' blobs."""
-    failures: int
-    """Transactions that failed."""
-    rows: int
-    """Groups in the journal that are not cut off yet."""
-    rows_cut: int
-    waiting: int
-    """Calls of `write` that are not answered yet."""
-    failing: bool
-    """Nothing is written until `reopen` succeeds."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -25,6 +25,7 @@ __all__ = [
     "Checkpointed",
     "Forgotten",
     "Journal",
+    "JournalStatistics",
     "MatchLine",
     "SavedHistory",
     "SavedMark",
@@ -177,6 +178,28 @@ class StoreReader(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class JournalStatistics:
+    """Since the journal was opened."""
+
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"rows", "waiting"})
+
+    groups: int
+    """Transactions that were committed."""
+    operations: int
+    bytes: int
+    """Of the groups' blobs."""
+    failures: int
+    """Transactions that failed."""
+    rows: int
+    """Groups in the journal that are not cut off yet."""
+    rows_cut: int
+    waiting: int
+    """Calls of `write` that are not answered yet."""
+    failing: bool
+    """Nothing is written until `reopen` succeeds."""
+
+
 class Journal(StoreReader, Protocol):
     """Use it as an async context manager: entering recovers."""
 
@@ -199,3 +222,6 @@ class Journal(StoreReader, Protocol):
         Raises:
             JournalFailed: It is still so.
         """
+
+    def statistics(self) -> JournalStatistics:
+        """What it has done, and how it stands."""

@@ -97,6 +97,8 @@ class NodeStatistics:
             "learning",
             "claiming",
             "stopped",
+            "short",
+            "degraded",
             "outstanding",
             "uncommitted",
             "writes_in_flight",
@@ -112,6 +114,11 @@ class NodeStatistics:
     learning: int
     claiming: int
     stopped: int
+    """Taking no part, since something is wrong: see the alarm."""
+    short: int
+    """Shards owned here with fewer copies in sync than are wanted."""
+    degraded: int
+    """Shards owned here that take no actions, for lack of copies in sync."""
     outstanding: int
     """Shards meant for this node that it neither serves nor follows in sync yet."""
     uncommitted: int
@@ -149,6 +156,8 @@ class NodeStatistics:
             learning=roles[Role.LEARNER],
             claiming=roles[Role.CANDIDATE],
             stopped=sum(shard.stopped is not None for shard in shards),
+            short=sum(_is_short(shard) for shard in owned),
+            degraded=sum(_is_degraded(shard) for shard in owned),
             outstanding=outstanding,
             uncommitted=sum(shard.last_seq - shard.commit for shard in owned),
             writes_in_flight=writes_in_flight,
@@ -156,6 +165,18 @@ class NodeStatistics:
             lag_by_node=dict(by_node),
             counters=counters,
         )
+
+
+def _is_short(shard: ShardReplica) -> bool:
+    record = shard.register.record
+    return record is not None and len(record.isr) < len(record.want)
+
+
+def _is_degraded(shard: ShardReplica) -> bool:
+    if shard.ownership is None:
+        return False
+    membership = shard.ownership.membership
+    return membership.degraded or not membership.enough_copies()
 
 
 def replica_lags(shard: ShardReplica) -> Iterator[tuple[str, int]]:

@@ -383,13 +383,26 @@ def test_figures() -> None:
     cluster.settle()
     before = cluster.processes["n1"].core.statistics()
     assert (before.owned, before.serving, before.following) == (2, 2, 2)
+    assert (before.short, before.degraded) == (0, 0)
     assert (before.uncommitted, before.lag, before.lag_by_node) == (1, 1, {"n2": 1})
     assert (before.counters.claims, before.counters.joins) == (2, 2)
     assert before.counters.committed == 4 * 3 * 3
     cluster.until(lambda: cluster.in_sync(shard) == ["n1"])
+    assert cluster.processes["n1"].core.statistics().short == 1
     cluster.cut = set()
     cluster.until(cluster.settled)
     after = cluster.processes["n1"].core.statistics()
     assert after.counters.evictions == 1  # the other shard had nothing to send
-    assert after.outstanding == 0
+    assert (after.short, after.outstanding) == (0, 0)
     assert after.open
+
+
+def test_shards_that_take_nothing_are_counted() -> None:
+    """With `min_isr` of 2, what an owner has whose only follower is gone."""
+    cluster = started(nodes=2, shards=4, copies=2, min_isr=2)
+    assert cluster.processes["n1"].core.statistics().degraded == 0
+    cluster.crash("n2")
+    cluster.advance(2 * OPTIONS.evict_ms)
+    survivor = cluster.processes["n1"].core.statistics()
+    assert survivor.owned > 0
+    assert (survivor.degraded, survivor.outstanding) == (survivor.owned, 0)
