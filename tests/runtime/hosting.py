@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import trio
 
+from hotseat.engine.record import Record
 from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.committer import LocalCommitter
 from hotseat.runtime.frame import Dispatch, Refused, Response, Seated, ViewUpdate
 from hotseat.runtime.match_change import Change
+from hotseat.runtime.match_source import LogReader
 from hotseat.runtime.route import Route
 
 T = TypeVar("T")
@@ -128,6 +130,14 @@ def dispatch(
     return Dispatch(
         request, match, epoch, seat, session, action, event, pack(payload), base
     )
+
+
+def kept(log: LogReader) -> list[Record]:
+    """A whole log."""
+    records: list[Record] = []
+    while len(records) < len(log):
+        records += log.read(len(records), 1 << 20)
+    return records
 
 
 def view_of(update: ViewUpdate) -> Any:

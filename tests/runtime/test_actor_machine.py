@@ -19,7 +19,16 @@ from hotseat.runtime.match import replay_match
 from hotseat.runtime.options import MatchOptions
 from hotseat.runtime.route import Route
 
-from .hosting import ALICE, BOB, TOKEN_A, TOKEN_B, HeldCommitter, dispatch, view_of
+from .hosting import (
+    ALICE,
+    BOB,
+    TOKEN_A,
+    TOKEN_B,
+    HeldCommitter,
+    dispatch,
+    kept,
+    view_of,
+)
 from .sample_games import race
 from .test_actor import Stage
 
@@ -116,7 +125,7 @@ class ActorMachine(RuleBasedStateMachine):
                 self.answered[route.peer, frame.request] += 1
 
     def check_accepted(self, route: Route, frame: Accepted) -> None:
-        record = self.stage.actor.ledger.records[frame.index]
+        record = kept(self.stage.actor.ledger.records)[frame.index]
         sent = self.dispatched[route.peer, frame.request]
         logged = record.input
         assert (sent.seat, sent.session, sent.action, sent.event) == (
@@ -143,7 +152,7 @@ class ActorMachine(RuleBasedStateMachine):
             assert ledger.committed == ledger.state
             assert ledger.settled
         if ledger.records:
-            replayed = replay_match(self.stage.machine, ledger.records)
+            replayed = replay_match(self.stage.machine, kept(ledger.records))
             assert replayed == ledger.committed
 
 

@@ -21,7 +21,7 @@ from hotseat.runtime.match import replay_match
 from hotseat.runtime.options import MatchOptions
 from hotseat.runtime.route import Route
 
-from .hosting import ALICE, TOKEN_A, WATCHER, HeldCommitter, codes, dispatch
+from .hosting import ALICE, TOKEN_A, WATCHER, HeldCommitter, codes, dispatch, kept
 from .sample_games import TURN_MS, clock
 from .test_actor import Stage
 
@@ -109,7 +109,7 @@ def test_an_action_over_its_budget_is_refused_and_changes_nothing() -> None:
     assert (line["match"], line["game_event"]) == ("m", "spin")
     assert line["label"]
     assert stage.actor.faults == 1
-    replayed = replay_match(stage.machine, stage.actor.ledger.records)
+    replayed = replay_match(stage.machine, kept(stage.actor.ledger.records))
     assert replayed == stage.actor.ledger.state
 
 

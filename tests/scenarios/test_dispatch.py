@@ -40,6 +40,7 @@ from ..runtime.hosting import (
     HeldCommitter,
     KeptOutlet,
     dispatch,
+    kept,
     view_of,
 )
 from ..runtime.node_stage import EPOCH, SHARDS, NodeStage, create_frame, node_stage
@@ -330,5 +331,7 @@ async def test_b35_a_match_does_not_slow_down_with_its_log() -> None:
         assert committed(node, match).revision == 2_000
         assert actor.ledger.settled
         assert len(committed(node, match).seats["0"].window.keys) == 32
-        replayed = replay_match(committed(node, match).machine, actor.ledger.records)
+        replayed = replay_match(
+            committed(node, match).machine, kept(actor.ledger.records)
+        )
         assert replayed == committed(node, match)
