@@ -123,8 +123,8 @@ class MatchFeed:
         if error.code == "unknown_match":
             return OperatorError(
                 error.code,
-                f"there is no match {self.match}: no such match was created, or it "
-                "was lost with the node that held it",
+                f"there is no match {self.match}: no such match was created, or "
+                "every copy of it is gone",
             )
         if error.code == "game_over":
             return OperatorError(
@@ -135,9 +135,7 @@ class MatchFeed:
         return error
 
     def _lost(self) -> OperatorError:
-        return OperatorError(
-            "match_lost", f"match {self.match} was lost with the node that held it"
-        )
+        return OperatorError("match_lost", f"every copy of match {self.match} is gone")
 
     def _read(self, answer: dict[str, Any], before: list[Record]) -> list[Record]:
         """The records of a page, which follow those that were given out."""

@@ -14,7 +14,7 @@ __all__ = ["RUNTIME_REFUSALS"]
 RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
     {
         "unknown_match": "No match of that id exists. Check the id.",
-        "match_lost": "The match was lost with the node that held it in memory.",
+        "match_lost": "Every copy of the match is gone. Begin another one.",
         "moved": "The match is owned by another node. Ask that one.",
         "no_owner": "No node owns the match's shard now. Try again with the same key.",
         "busy": "Too much is waiting. Try again with the same key after a pause.",
