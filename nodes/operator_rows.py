@@ -62,7 +62,7 @@ class ReplicaRow(Row, frozen=True, kw_only=True):
     learning: tuple[str, ...] = ()
     """At the owner: the nodes that catch up."""
     degraded: bool = False
-    """At the owner: a copy is lost, and without it nothing can be committed."""
+    """At the owner: it takes no actions, for lack of copies in sync."""
     matches: int = 0
     """That go on."""
     ended: int = 0

@@ -1,6 +1,6 @@
 """What is put together from all doors of a cluster: rows with a stable schema.
 
-`--json` prints them as they are; docs/operations.md shows every field. A field is never
+`--json` prints them as they are; docs/operator.md shows every field. A field is never
 renamed, nor its meaning changed; new ones may come.
 """
 
@@ -106,7 +106,7 @@ class ShardRow(Row, frozen=True, kw_only=True):
     lag: dict[str, int] = field(default_factory=dict)
     """By node: entries that its copy lacks."""
     degraded: bool = False
-    """A copy is lost, and without it nothing can be committed."""
+    """It takes no actions, for lack of copies in sync."""
     matches: int = 0
     """That go on."""
     ended: int = 0

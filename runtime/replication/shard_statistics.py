@@ -34,14 +34,15 @@ class ShardStatistics:
     learning: tuple[str, ...]
     """At an owner: who catches up."""
     degraded: bool
-    """At an owner: a copy is lost, and without it there are too few to commit."""
+    """At an owner: it takes no actions, for lack of copies in sync."""
 
     @classmethod
     def of(cls, replica: ShardReplica) -> ShardStatistics:
         """Read a replica."""
         record, owned = replica.register.record, replica.ownership
         move = None if record is None else record.move
-        learners = () if owned is None else owned.membership.learners
+        others = None if owned is None else owned.membership
+        learners = () if others is None else others.learners
         return cls(
             role=replica.role.value,
             serving=replica.serving,
@@ -55,5 +56,6 @@ class ShardStatistics:
             last_seq=replica.last_seq,
             lag=dict(replica_lags(replica)),
             learning=tuple(peer.node for peer in learners),
-            degraded=owned is not None and owned.membership.degraded,
+            degraded=others is not None
+            and (others.degraded or not others.enough_copies()),
         )

@@ -13,18 +13,24 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from hotseat.config.limits import LIMITS
 from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
+from hotseat.nodes import operator_rows, survey_rows
+from hotseat.nodes.alarms import ALARMS
 from hotseat.nodes.exit_codes import ExitCode
-from hotseat.nodes.inspect.keys import KEYS
+from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.metrics import metric_names
 from hotseat.nodes.node_status import STATISTICS
 from hotseat.nodes.telemetry import EVENTS
+from hotseat.nodes.top_keys import TOP_KEYS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
 from hotseat.runtime.replication import message
@@ -162,12 +168,40 @@ def exit_codes() -> Rows:
         yield (str(int(code)), meanings[code])
 
 
-def keys() -> Rows:
+def keys(of: tuple[Key, ...] = KEYS) -> Rows:
     """Every key of the inspector."""
     yield ("key", "does")
-    for key in KEYS:
+    for key in of:
         if key.shown:
             yield (key.shown, key.does)
+
+
+def alarms() -> Rows:
+    """Every alarm of `hotseat cluster status`."""
+    yield ("alarm", "meaning")
+    for code, sentence in ALARMS.items():
+        yield (f"`{code}`", sentence)
+
+
+def row(kind: type[msgspec.Struct]) -> Rows:
+    """Every field of a row that `--json` prints."""
+    yield ("field", "is", "meaning")
+    sentences, hints = _field_docs(kind), get_type_hints(kind)
+    for name in kind.__struct_fields__:
+        yield (f"`{name}`", _json_type(hints[name]), sentences.get(name, ""))
+
+
+def _json_type(hint: Any) -> str:
+    """As it stands in JSON; a row by its name."""
+    if (origin := get_origin(hint)) is tuple:
+        return f"list of {_json_type(get_args(hint)[0])}"
+    if origin is dict:
+        return f"object of {_json_type(get_args(hint)[1])}"
+    if alternatives := get_args(hint):
+        return " or ".join(map(_json_type, alternatives))
+    plain = {str: "text", int: "number", float: "number", bool: "true, false"}
+    plain |= {type(None): "null", object: "any"}
+    return plain.get(hint) or f"[{hint.__name__}](#{hint.__name__.lower()})"
 
 
 TABLES: dict[str, Callable[[], Rows]] = {
@@ -178,6 +212,14 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "events": events,
     "exit_codes": exit_codes,
     "keys": keys,
+    "top_keys": partial(keys, TOP_KEYS),
+    "alarms": alarms,
+    **{
+        f"row_{name}": partial(row, getattr(rows, name))
+        for rows in (operator_rows, survey_rows)
+        for name in rows.__all__
+        if isinstance(getattr(rows, name), type)
+    },
     "metrics": metrics,
     "replica_messages": replica_messages,
     "role_changes": role_changes,

@@ -14,7 +14,17 @@ from hotseat.nodes.cluster_dir import ClusterDir
 
 pytestmark = pytest.mark.system
 
-HEAVY = ("trio", "pynng", "structlog", "httpx", "textual", "pydantic", "anyio")
+HEAVY = (
+    "trio",
+    "pynng",
+    "structlog",
+    "httpx",
+    "starlette",
+    "textual",
+    "pydantic",
+    "anyio",
+    "rich.live",
+)
 
 BROKEN_GAME = """
 from hotseat.engine.definition import *
@@ -50,7 +60,21 @@ def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in lines if line.startswith("error[")]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        [],
+        ["--version"],
+        ["cluster", "watch", "--help"],
+        ["match", "list", "--help"],
+        ["node", "list", "--help"],
+        ["shard", "--help"],
+        ["top", "--help"],
+        ["log", "follow", "--help"],
+        ["completion", "--help"],
+    ],
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     """Help appears at once: no loop, no sockets, no validation library."""
     code = (
@@ -73,6 +97,12 @@ def test_help_names_every_command(tmp_path: Path) -> None:
         "up",
         "down",
         "status",
+        "cluster",
+        "shard",
+        "match",
+        "top",
+        "log",
+        "completion",
         "loadtest",
         "play",
         "replay",
@@ -93,6 +123,11 @@ def test_help_names_every_command(tmp_path: Path) -> None:
         (["up", "--nodes", "many"], "many"),
         (["up", "--nodes", "0"], "0"),
         (["status", "--colour"], "--colour"),
+        (["match", "list", "--state", "alive"], "alive"),
+        (["shard", "list", "--limit", "0"], "0"),
+        (["shard", "show", "first"], "first"),
+        (["log", "follow", "--level", "loud"], "loud"),
+        (["completion", "csh"], "csh"),
         (["game", "check"], "GAME"),
     ],
 )
