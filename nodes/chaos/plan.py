@@ -5,6 +5,7 @@ Pure: nothing here runs anything.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -78,12 +79,15 @@ class ChaosPlan:
 class Pace:
     """The planned times of one match's actions: every `period_s`, open loop.
 
-    Times that could not be kept are made up for by one action, not by a burst.
+    Times that could not be kept are made up for by one action, not by a burst. A time
+    that is asked for in between moves none of those that are planned: or all matches
+    that one fault has hit would go on acting at the same moments.
     """
 
     def __init__(self, period_s: float, offset_s: float) -> None:
         self._period_s = period_s
         self._next_s = offset_s
+        self._extra_s = math.inf
         self.missed = 0
 
     def begin(self, now_s: float) -> None:
@@ -92,14 +96,18 @@ class Pace:
 
     @property
     def next_s(self) -> float:
-        return self._next_s
+        return min(self._next_s, self._extra_s)
 
     def hurry(self, now_s: float) -> None:
-        """The next time is now, if it lies ahead."""
-        self._next_s = min(self._next_s, now_s)
+        """Act now, once, beside the planned times."""
+        self._extra_s = now_s
 
     def taken(self, now_s: float) -> None:
-        """The next time is used up: plan the one after it."""
+        """The next time is used up."""
+        if self._extra_s < self._next_s:
+            self._extra_s = math.inf
+            return
+        self._extra_s = math.inf
         self._next_s += self._period_s
         if self._next_s < now_s:
             behind = int((now_s - self._next_s) / self._period_s) + 1
