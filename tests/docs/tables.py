@@ -36,6 +36,10 @@ from hotseat.runtime.refusal import RUNTIME_REFUSALS
 from hotseat.runtime.replication import message
 from hotseat.runtime.replication.role import TRANSITIONS
 
+from ..simulator.mutants import MUTANTS
+from ..simulator.nemesis import Nemesis
+from ..simulator.settings import FAULTS
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -62,7 +66,7 @@ def frames() -> Rows:
         )
 
 
-def _first_paragraph(kind: type) -> str:
+def _first_paragraph(kind: object) -> str:
     text = (kind.__doc__ or "").strip().split("\n\n")[0]
     return re.sub(r"\s+", " ", text)
 
@@ -204,6 +208,20 @@ def _json_type(hint: Any) -> str:
     return plain.get(hint) or f"[{hint.__name__}](#{hint.__name__.lower()})"
 
 
+def simulated_faults() -> Rows:
+    """What befalls a simulated cluster, at a time of the nemesis's choice."""
+    yield ("fault", "what happens")
+    for name in FAULTS:
+        yield (f"`{name}`", _first_paragraph(getattr(Nemesis, name)))
+
+
+def mutants() -> Rows:
+    """The rules that the simulator breaks, to be caught."""
+    yield ("mutant", "what it does wrong")
+    for mutant in MUTANTS.values():
+        yield (f"`{mutant.name}`", mutant.rule)
+
+
 TABLES: dict[str, Callable[[], Rows]] = {
     "refusals": refusals,
     "frames": frames,
@@ -222,6 +240,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     },
     "metrics": metrics,
     "replica_messages": replica_messages,
+    "simulated_faults": simulated_faults,
+    "mutants": mutants,
     "role_changes": role_changes,
 }
 
