@@ -105,17 +105,17 @@ _mutant(
 
 
 def _whole_log(sound: Any) -> Any:
-    def answer_seq(self: Any) -> Any:
+    def acknowledge(self: Any, seq: int) -> None:
         data = self._context.data
-        return min(data.last_seq, data.durable_seq)
+        sound(self, min(data.last_seq, data.durable_seq))
 
-    return answer_seq
+    return acknowledge
 
 
 _mutant(
     "ack_len_log",
     "the length of the log is acknowledged, not what was shown to be equal",
-    Patch(Follower, "_answer_seq", _whole_log),
+    Patch(Follower, "_acknowledge", _whole_log),
     scenario="long_tail",
 )
 

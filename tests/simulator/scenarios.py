@@ -116,6 +116,7 @@ _script(
         copies=3,
         faults_ms=5_000,
         mischief=0.0,
+        impatience_ms=40,
         options=replace(s.options, kept_entries=4096, heartbeat_ms=100),
     ),
 )

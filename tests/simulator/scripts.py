@@ -225,7 +225,7 @@ def long_tail(world: World, draw: random.Random) -> None:
         world.nemesis.on_record = None
         ways = [(client, owner) for client in world.network.clients]
         world.network.cut(ways)
-        at.after(draw.randint(150, 450), lambda: world.network.mend(ways))
+        at.after(draw.randint(1, 100), lambda: world.network.mend(ways))
         world.checks.on_ack = acked
 
     def acked(process: Process) -> None:
