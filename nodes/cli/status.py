@@ -102,6 +102,8 @@ def _show(found: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from .shown import cell
+
     table = Table(
         title=f"cluster {found['cluster']}: "
         f"{found['shards_owned']} of {found['shards']} shards owned"
@@ -113,7 +115,7 @@ def _show(found: dict[str, Any]) -> None:
     for node in found["nodes"]:
         said = "ready" if node["ready"] else "not ready"
         table.add_row(
-            node["node"],
+            cell(node["node"]),
             said if node["reachable"] else "no answer",
             str(len(node["shards"])),
             str(node["following"]),
@@ -132,6 +134,8 @@ def _show(found: dict[str, Any]) -> None:
 def _show_shards(console: Console, found: dict[str, Any]) -> None:
     from rich.table import Table
 
+    from .shown import cell
+
     copies = found["copies"]
     rows = found["table"]
     if len(rows) > SHARDS_SHOWN_MAX:
@@ -146,9 +150,9 @@ def _show_shards(console: Console, found: dict[str, Any]) -> None:
     for row in rows:
         shards.add_row(
             str(row["shard"]),
-            row["owner"] or "none",
+            cell(row["owner"] or "none"),
             str(row["epoch"]) if row["owner"] else "",
-            ", ".join(row["isr"]),
+            cell(", ".join(row["isr"])),
             str(row["lag"]) if row["lag"] else "",
         )
     if rows:
@@ -158,6 +162,8 @@ def _show_shards(console: Console, found: dict[str, Any]) -> None:
 def _show_set_apart(console: Console, found: dict[str, Any]) -> None:
     from rich.table import Table
 
+    from .shown import cell
+
     matches = Table(title="matches set apart: the nodes' logs say why")
     matches.add_column("match")
     matches.add_column("shard", justify="right")
@@ -165,6 +171,7 @@ def _show_set_apart(console: Console, found: dict[str, Any]) -> None:
     matches.add_column("code")
     for node in found["nodes"]:
         for one in node["set_apart"]:
-            matches.add_row(one["match"], str(one["shard"]), node["node"], one["code"])
+            cells = (one["match"], one["shard"], node["node"], one["code"])
+            matches.add_row(*map(cell, cells))
     if matches.row_count:
         console.print(matches)

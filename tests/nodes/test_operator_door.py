@@ -107,6 +107,13 @@ def test_matches_are_found_by_what_is_asked() -> None:
     assert len(page(node, game="race", shard=SHARD, idle_ms=60_000)[0]) == 1
 
 
+def test_a_match_that_is_ahead_of_the_node_s_clock_is_told() -> None:
+    """Another node with a faster clock made its last record: it is not idle at all."""
+    node, _ = staged(FIRST)
+    told = give_matches(node.states, {SHARD: 1}, 999, {})
+    assert [row["idle_s"] for row in told["matches"]] == [0.0]
+
+
 def test_a_match_that_is_set_apart_says_its_code() -> None:
     """Whatever else it is."""
     node, _ = staged(FIRST)
