@@ -140,6 +140,18 @@ class Hosting:
         """Let those actors work that were woken."""
         self.supervisor.work()
 
+    def detach(self, match: str) -> None:
+        """Log that the match leaves its home, and hold it from then on."""
+        self.supervisor.detach(match)
+
+    def attach(self, match: str) -> None:
+        """Log that it stays there."""
+        self.supervisor.attach(match)
+
+    def forsake(self, match: str) -> None:
+        """It is in another shard from now on."""
+        self.supervisor.forsake(match)
+
     def _note_delivered(self, match: str, index: int) -> bool:
         return self.supervisor.note_delivered(match, index)
 

@@ -104,6 +104,8 @@ class Arrivals:
 
     def _take_in(self, part: Part) -> Iterator[tuple[StoreOp, HotMatch | None]]:
         line = part.line
+        if self._is_elsewhere(line):
+            return
         if line.buried:
             yield Buried(line), None
             return
@@ -117,6 +119,18 @@ class Arrivals:
         # A follower is hot; but what is over is wanted seldom.
         if not line.ended and part.state:
             self._roster.wake(match)
+
+    def _is_elsewhere(self, line: MatchLine) -> bool:
+        """This node has the match in another shard, and further: it was pinned, and the
+        owner of its home still has it as it was when it left."""
+        roster = self._roster
+        held = roster.matches.get(line.match)
+        if held is not None:
+            return held.shard != line.shard and held.index >= line.index
+        stored = roster.stored_line(line.shard, line.match)
+        if stored is None or stored.shard < 0 or stored.shard == line.shard:
+            return False
+        return stored.index >= line.index
 
     def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
         line = part.line
@@ -164,6 +178,7 @@ class Arrivals:
         roster.unstick(match)
         match.asks = asks  # a game that differs again and again is not asked for ever
         roster.tiers.used(match, roster.now_ms)
+        roster.note_place(match)
         return ""
 
     def _records_behind(

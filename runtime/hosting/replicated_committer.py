@@ -24,7 +24,7 @@ from typing import ClassVar, Protocol
 
 from ..errors import NotServing, ProposalRefused, ProposalsFull
 from ..match_change import Change
-from ..match_id import shard_of
+from ..pin_table import PinTable
 from ..record_codec import pack_record
 from ..replication.message import Entry, Raw
 from ..replication.output import Confirmed, Demoted
@@ -127,12 +127,13 @@ class ReplicatedCommitter:
         now_ms: Callable[[], int],
         *,
         shards: int,
+        pins: PinTable | None = None,
     ) -> None:
-        """`now_ms` is the clock of the replicas: monotonic, not the wall's."""
+        """`pins` says where pinned matches are; the caller keeps it up to date. `now_ms` is the clock of the replicas: monotonic, not the wall's."""
         self._replicas = replicas
         self._states = states
         self._now_ms = now_ms
-        self._count = shards
+        self._pins = PinTable(shards) if pins is None else pins
         self._shards: dict[int, _Shard] = {}
         self._dirty: dict[int, None] = {}
         self._stuck: set[int] = set()  # refused, with nothing committed since
@@ -145,7 +146,7 @@ class ReplicatedCommitter:
         """`busy` or `degraded`, while the match's shard can take nothing more."""
         if not self._dirty:  # nothing waits anywhere
             return ""
-        shard = self._shards.get(shard_of(match, self._count))
+        shard = self._shards.get(self._pins.shard_of(match))
         if shard is None:
             return ""
         if shard.problem:
@@ -273,7 +274,7 @@ class ReplicatedCommitter:
         )
 
     def _shard_of(self, match: str) -> tuple[int, _Shard]:
-        number = shard_of(match, self._count)
+        number = self._pins.shard_of(match)
         shard = self._shards.get(number)
         if shard is None:
             shard = self._shards[number] = _Shard()

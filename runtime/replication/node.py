@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..control_plane import ClusterRecord, Keys, ShardRecord
+from ..control_plane import SHARDS_MAX, ClusterRecord, Keys, ShardRecord
 from ..coordinator import (
     CasOk,
     CasOutcome,
@@ -23,6 +23,8 @@ from ..coordinator import (
     Change,
     Listing,
 )
+from ..errors import PinRefused
+from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
@@ -32,6 +34,7 @@ from .message import Alive, Message, Piece, Raw
 from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
 from .output import Feed, IdentityKept, Output
+from .pin_board import PinBoard
 from .placer import Placer
 from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
@@ -60,7 +63,9 @@ class NodeReplicas:
         options: ReplicationOptions,
         recovered: Recovered,
         layout: Sequence[tuple[str, ...]],
+        pins: PinTable | None = None,
     ) -> None:
+        """`pins` is kept up to date, for whoever else looks for matches."""
         if not boot or "." in boot:
             raise ValueError(f"a boot is not empty and has no dot: {boot!r}")
         self._keys = keys
@@ -72,7 +77,11 @@ class NodeReplicas:
             ident="" if self._durable else recovered.ident or boot,
             min_isr=cluster.min_isr,
             durability=cluster.durability,
+            keys=keys,
+            pins=PinBoard(PinTable(len(layout)) if pins is None else pins),
         )
+        self._me.pins.cap = options.pins_max
+        self._options = options
         self._identity = Identity(
             keys.replica(node),
             boot,
@@ -80,18 +89,15 @@ class NodeReplicas:
             recovered=recovered,
             options=options,
         )
-        self._shards = [
-            ShardReplica(
-                shard,
-                self._me,
-                self._effects,
-                options,
-                recovered.shards.get(shard),
-                wanted,
-            )
-            for shard, wanted in enumerate(layout)
-        ]
-        self._readings = Readings(keys, len(layout))
+        self._recovered = dict(recovered.shards)
+        self._shards: dict[int, ShardReplica] = {}
+        self._readings = Readings(keys, len(layout), self._me.pins)
+        for shard, wanted in enumerate(layout):
+            self._add_shard(shard, wanted)
+        for shard in sorted(self._recovered):
+            if shard >= SHARDS_MAX:
+                self._readings.expect(shard)
+                self._add_shard(shard)
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
         self._placer = Placer(node, boot, cluster.copies, options)
@@ -137,8 +143,7 @@ class NodeReplicas:
     def changed(self, changes: Sequence[Change], now_ms: int) -> None:
         """One transaction, as a watch told of it."""
         self._note(now_ms)
-        for reading in self._readings.changed(changes):
-            self._take(reading)
+        self._take_changes(changes)
         for change in changes:
             if (
                 change.key == self._keys.replica(self._me.node)
@@ -181,7 +186,7 @@ class NodeReplicas:
         self._counters.received(message)
         if isinstance(message, Alive):
             self._on_alive(node, message)
-        elif 0 <= message.shard < len(self._shards):
+        elif message.shard in self._shards:
             self._touch(message.shard).received(node, message, self._now_ms)
 
     def link_up(self, node: str, now_ms: int) -> None:
@@ -210,7 +215,7 @@ class NodeReplicas:
         self._note(now_ms)
         known, self._me.unfit = self._me.unfit, dict(unfit)
         for shard in sorted(known.keys() | unfit.keys()):
-            if known.get(shard) != unfit.get(shard) and shard < len(self._shards):
+            if known.get(shard) != unfit.get(shard) and shard in self._shards:
                 self._touch(shard)
 
     # What the disk says.
@@ -239,10 +244,10 @@ class NodeReplicas:
         """The journal works again."""
         self._note(now_ms)
         if not self._durable:
-            self._effects.journal += self._mirror.repaired(enumerate(self._shards))
+            self._effects.journal += self._mirror.repaired(self._shards.items())
             return
         self._disk_works = True
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).disk_ok(self._now_ms)
 
     # What the host says.
@@ -270,6 +275,34 @@ class NodeReplicas:
         """
         self._note(now_ms)
         return self._touch(shard).confirm(self._now_ms)
+
+    def pin(self, match: str, now_ms: int) -> None:
+        """Begin to give a match of a shard that is served here a shard of its own.
+
+        Its pin in `pins` says that it is done; nothing, that it was not to be.
+
+        Raises:
+            NotServing: Ask the owner of its shard.
+            PinRefused: It is pinned, or as many matches are as may be.
+        """
+        self._note(now_ms)
+        pins = self._me.pins
+        if pins.is_pinned(match):
+            raise PinRefused(f"match {match} is pinned already")
+        if len(pins.table) >= pins.cap:
+            raise PinRefused(f"{pins.cap} matches are pinned; fold some back first")
+        self._touch(pins.table.home(match)).pin(match, self._now_ms)
+
+    def left(
+        self, shard: int, match: str, target: int, n: int, now_ms: int
+    ) -> None:
+        """The host's copy of the match is at its last record in `shard`, which says
+        that it leaves for shard `target`, its `n`th pin; 0: that is so no longer."""
+        self._note(now_ms)
+        self._me.pins.left(shard, match, target, n)
+        self._touch(shard)
+        if target in self._shards:
+            self._touch(target)
 
     def feed(
         self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
@@ -317,6 +350,8 @@ class NodeReplicas:
         for shard in self._timers.pop(self._now_ms):
             self._touch(shard).tick(self._now_ms)
         ticket = self._settle()
+        self._effects.alarms += self._readings.alarms
+        self._readings.alarms.clear()
         self._place()
         self._writer.add(self._effects.take_writes())
         self._beat()
@@ -324,6 +359,11 @@ class NodeReplicas:
         output = self._effects.take_output(ticket, cas, self._next_ms())
         self._counters.collected(output)
         return output
+
+    @property
+    def pins(self) -> PinTable:
+        """The pins, as far as they are known; it changes with them."""
+        return self._me.pins.table
 
     @property
     def ident(self) -> str:
@@ -344,7 +384,7 @@ class NodeReplicas:
         """Epoch by shard, for the shards that are served now."""
         return {
             shard: replica.epoch
-            for shard, replica in enumerate(self._shards)
+            for shard, replica in self._shards.items()
             if replica.serving
         }
 
@@ -355,11 +395,11 @@ class NodeReplicas:
         """
         if not self._readings.listed:
             return len(self._shards)
-        return sum(self._is_outstanding(shard) for shard in range(len(self._shards)))
+        return sum(self._is_outstanding(shard) for shard in self._shards)
 
     def record(self, shard: int) -> ShardRecord | None:
         """The newest reading of a shard's record."""
-        return self._readings.records[shard]
+        return self._readings.records.get(shard)
 
     def uncommitted(self, shard: int) -> int:
         """Entries of a shard that wait for its copies here."""
@@ -373,7 +413,7 @@ class NodeReplicas:
     def statistics(self) -> NodeStatistics:
         """Gauges and counters of all shards together."""
         return NodeStatistics.of(
-            self._shards,
+            list(self._shards.values()),
             replace(self._counters),
             open=self._identity.open,
             outstanding=self.outstanding(),
@@ -386,14 +426,36 @@ class NodeReplicas:
         Raises:
             AssertionError: This core is wrong.
         """
-        for replica in self._shards:
+        for replica in self._shards.values():
             replica.check()
             if replica.role is Role.OWNER:
                 assert self._identity.open, replica.role
 
     # Readings.
 
+    def _add_shard(self, shard: int, layout: tuple[str, ...] = ()) -> None:
+        """One of the cluster's fixed shards, or that of a pinned match."""
+        self._shards[shard] = ShardReplica(
+            shard,
+            self._me,
+            self._effects,
+            self._options,
+            self._recovered.pop(shard, None),
+            layout,
+        )
+
+    def _take_changes(self, changes: Sequence[Change]) -> None:
+        for reading in self._readings.changed(changes):
+            self._take(reading)
+        for match in [self._keys.pin_of(change.key) for change in changes]:
+            if match is not None:
+                self._touch(self.pins.home(match))
+
     def _take(self, reading: Reading) -> None:
+        if reading.shard not in self._shards:
+            if reading.record is None and reading.fault is None:
+                return
+            self._add_shard(reading.shard)
         replica = self._touch(reading.shard)
         self._regroup = True
         if reading.fault is not None:
@@ -406,7 +468,7 @@ class NodeReplicas:
             f"the coordinator went back from revision {asked_at} to {revision}:"
             " was it restored from a backup?"
         )
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).stop("coordinator_went_back", message)
 
     def _on_answer(self, answer: Answer, asked: RecordWrite) -> None:
@@ -421,12 +483,18 @@ class NodeReplicas:
             return
         if isinstance(outcome, CasOk):
             self._counters.wrote(
-                self._readings.records[shard], asked.record, self._me.node
+                self._readings.records.get(shard), asked.record, self._me.node
             )
         self._touch(shard).answered(asked.nonce, outcome, answer.moved, self._now_ms)
         if isinstance(outcome, CasOk):
             self._regroup |= self._readings.landed(
                 shard, outcome.revision, asked.record
+            )
+            self._take_changes(
+                [
+                    Change(write.key, write.value, outcome.revision)
+                    for write in asked.companions
+                ]
             )
         elif answer.moved:
             known = self._readings.revisions[shard] != answer.write.expected
@@ -434,9 +502,9 @@ class NodeReplicas:
 
     def _on_alive(self, node: str, message: Alive) -> None:
         for shard, epoch in message.owned:
-            if not 0 <= shard < len(self._shards):
+            replica = self._shards.get(shard)
+            if replica is None:
                 continue
-            replica = self._shards[shard]
             replica.alive(node, epoch, message.clock_ms, self._now_ms)
             usual = replica.role in (Role.FOLLOWER, Role.LEARNER)
             if not usual or replica.epoch != epoch or replica.owner != node:
@@ -452,7 +520,7 @@ class NodeReplicas:
         return self._shards[shard]
 
     def _touch_all(self) -> None:
-        self._touched = dict.fromkeys(range(len(self._shards)))
+        self._touched = dict.fromkeys(self._shards)
 
     def _step_identity(self) -> None:
         identity = self._identity
@@ -479,7 +547,7 @@ class NodeReplicas:
             return
         self._standing_down = True
         self._me.serving_allowed = False
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).resign(self._now_ms)
 
     def _settle(self) -> int:
@@ -538,7 +606,7 @@ class NodeReplicas:
         due_ms = self._placing_due_ms()
         if due_ms is None or due_ms > self._now_ms:
             return
-        stopped = [s for s, r in enumerate(self._shards) if r.stopped is not None]
+        stopped = [s for s, r in self._shards.items() if r.stopped is not None]
         writes = self._placer.writes(self._readings, stopped, self._now_ms)
         self._counters.want_edits += len(writes)
         self._placing += len(writes)
@@ -568,7 +636,7 @@ class NodeReplicas:
         return min((time for time in times if time is not None), default=None)
 
     def _is_outstanding(self, shard: int) -> bool:
-        replica, record = self._shards[shard], self._readings.records[shard]
+        replica, record = self._shards[shard], self._readings.records.get(shard)
         if replica.stopped is not None:
             return False
         if record is None:
