@@ -548,7 +548,7 @@ class Supervisor:
             committed, revision = actor.ledger.committed, due.revision
             if revision == _ANY_REVISION and committed is not None:
                 revision = committed.revision
-            ahead_ms = self._crew.times.ahead_ms(shard_of(due.match, self._shards))
+            ahead_ms = self._crew.times.ahead_ms(self._pins.shard_of(due.match))
             actor.mailbox.put_own(FireDeadline(revision, due.at_ms + ahead_ms))
         except MailboxFull:
             return False

@@ -123,14 +123,15 @@ class Arrivals:
     def _is_elsewhere(self, line: MatchLine) -> bool:
         """This node has the match in another shard, and further: it was pinned, and the
         owner of its home still has it as it was when it left."""
-        roster = self._roster
-        held = roster.matches.get(line.match)
-        if held is not None:
-            return held.shard != line.shard and held.index >= line.index
-        stored = roster.stored_line(line.shard, line.match)
-        if stored is None or stored.shard < 0 or stored.shard == line.shard:
+        held = self._roster.matches.get(line.match)
+        known = None if held is None else held.current_line()
+        if held is None:
+            known = self._roster.stored_line(line.shard, line.match)
+        if known is None or known.shard in (-1, line.shard):
             return False
-        return stored.index >= line.index
+        index = known.index if held is None else held.index
+        # At the same record it has left its home: the pinned one is what counts.
+        return index > line.index or (index == line.index and known.shard > line.shard)
 
     def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
         line = part.line

@@ -543,6 +543,8 @@ class ReplicaStates:
             why = f"record {entry.index} came behind record {match.index}"
             roster.set_apart(match, "log_gap", why)
             return None
+        if match.shard != shard:
+            roster.bring(match, shard)  # it goes on there: so it has come there
         return match
 
     def _play_again(self, match: HotMatch, packed: bytes, error: CannotRestore) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar, Protocol
 
+from ..committer import Committer
 from ..errors import NotServing, ProposalRefused, ProposalsFull
 from ..match_change import Change
 from ..pin_table import PinTable
@@ -140,6 +141,13 @@ class ReplicatedCommitter:
         self._flushing = False
         self._committed = self._abandoned = self._confirmed = self._put_off = 0
 
+    def at_shard(self, shard: int) -> Committer:
+        """The same for actors of that shard, wherever their matches are said to be.
+
+        An actor may still live when its match has gone: nothing of it gets elsewhere.
+        """
+        return _AtShard(self, shard)
+
     # What actors ask.
 
     def problem(self, match: str) -> str:
@@ -160,9 +168,11 @@ class ReplicatedCommitter:
         *,
         on_commit: Callable[[int], None],
         on_abandon: Callable[[int], None],
+        number: int | None = None,
     ) -> None:
-        """Take changes, in order of their index; never waits."""
-        number, shard = self._shard_of(match)
+        """Take changes, in order of their index; never waits. `number` is the shard
+        that the caller serves the match in; None: where the match is."""
+        number, shard = self._shard_of(match, number)
         for change in changes:
             index = change.record.index
             shard.queued.append(_Record(match, index, change, on_commit, on_abandon))
@@ -173,9 +183,10 @@ class ReplicatedCommitter:
         match: str,
         on_confirmed: Callable[[], None],
         on_lost: Callable[[], None] | None = None,
+        number: int | None = None,
     ) -> None:
-        """Ask whether this node still owns the match's shard."""
-        number, shard = self._shard_of(match)
+        """Ask whether this node still owns the match's shard, or that one."""
+        number, shard = self._shard_of(match, number)
         if on_lost is not None and shard.questions >= _ASKED_MAX:
             on_lost()
             return
@@ -273,8 +284,9 @@ class ReplicatedCommitter:
             put_off=self._put_off,
         )
 
-    def _shard_of(self, match: str) -> tuple[int, _Shard]:
-        number = self._pins.shard_of(match)
+    def _shard_of(self, match: str, number: int | None) -> tuple[int, _Shard]:
+        if number is None:
+            number = self._pins.shard_of(match)
         shard = self._shards.get(number)
         if shard is None:
             shard = self._shards[number] = _Shard()
@@ -306,6 +318,47 @@ class ReplicatedCommitter:
             shard.queued.popleft()
             record.seq, record.packed, seq = seq, None, seq + 1
             shard.proposed[record.match, record.index] = record
+
+
+class _AtShard:
+    """A `Committer` for the actors of one shard."""
+
+    def __init__(self, committer: ReplicatedCommitter, shard: int) -> None:
+        self._shard = shard
+        self.problem = committer.problem
+        self.flush = committer.flush
+        self._committer = committer
+
+    @property
+    def waiting(self) -> bool:
+        return self._committer.waiting
+
+    def at_shard(self, shard: int) -> Committer:
+        return self._committer.at_shard(shard)
+
+    def submit(
+        self,
+        match: str,
+        changes: Sequence[Change],
+        *,
+        on_commit: Callable[[int], None],
+        on_abandon: Callable[[int], None],
+    ) -> None:
+        self._committer.submit(
+            match,
+            changes,
+            on_commit=on_commit,
+            on_abandon=on_abandon,
+            number=self._shard,
+        )
+
+    def confirm(
+        self,
+        match: str,
+        on_confirmed: Callable[[], None],
+        on_lost: Callable[[], None] | None = None,
+    ) -> None:
+        self._committer.confirm(match, on_confirmed, on_lost, self._shard)
 
 
 def _packed(record: _Record) -> Raw:

@@ -102,7 +102,9 @@ class Pinning:
         return self._context.me.pins.complete >= self._context.register.revision
 
     def _goes_on(self, match: str, now_ms: int) -> bool:
-        """Rule 7."""
+        """Rule 7. Who was asked to stay may have proposed it: there is no way back."""
+        if match in self._asked_at:
+            return False
         since = self._begun.get(match)
         hold_ms = self._context.options.pin_hold_ms
         return since is not None and now_ms - since < hold_ms and self._has_room()
