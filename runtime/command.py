@@ -93,8 +93,7 @@ class NoteDelivered(msgspec.Struct, frozen=True):
 
 
 class Detach(msgspec.Struct, frozen=True):
-    """The match is to leave its home for a shard of its own, with a number >= `first`.
-    """
+    """The match is to leave its home for a shard of its own, of a number >= `first`."""
 
     first: int
 

@@ -255,16 +255,12 @@ def apply_delivered(
     return Change(after, record)
 
 
-def apply_detach(
-    state: MatchState, given: Mapping[str, Json], time_ms: int
-) -> Change:
+def apply_detach(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
     """The match is to leave for a shard of its own. Nothing else changes."""
     return _placed(state, RecordKind.DETACH, given, time_ms, given["shard"], given["n"])
 
 
-def apply_attach(
-    state: MatchState, given: Mapping[str, Json], time_ms: int
-) -> Change:
+def apply_attach(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
     """The match is at home. Nothing else changes."""
     return _placed(state, RecordKind.ATTACH, given, time_ms, 0, state.pins)
 

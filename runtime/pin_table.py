@@ -22,7 +22,9 @@ class PinTable:
     """Pins by match; each at the revision of its key, which never goes back."""
 
     def __init__(self, shards: int) -> None:
-        self._home = lru_cache(HASHES_KEPT)(lambda match: hashed_shard_of(match, shards))
+        self._home = lru_cache(HASHES_KEPT)(
+            lambda match: hashed_shard_of(match, shards)
+        )
         self._shards: dict[str, int] = {}
         self._matches: dict[int, str] = {}
 

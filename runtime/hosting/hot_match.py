@@ -23,7 +23,14 @@ from ..journal import MatchLine
 from ..match_state import MatchState
 from ..record_codec import unpack_record
 
-__all__ = ["INABILITIES", "HotMatch", "blank_line", "line_of", "line_of_creation", "placed_by"]
+__all__ = [
+    "INABILITIES",
+    "HotMatch",
+    "blank_line",
+    "line_of",
+    "line_of_creation",
+    "placed_by",
+]
 
 INABILITIES: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -130,7 +130,8 @@ class ReplicatedCommitter:
         shards: int,
         pins: PinTable | None = None,
     ) -> None:
-        """`pins` says where pinned matches are; the caller keeps it up to date. `now_ms` is the clock of the replicas: monotonic, not the wall's."""
+        """`now_ms` is the clock of the replicas: monotonic, not the wall's. `pins` says
+        where pinned matches are; the caller keeps it up to date."""
         self._replicas = replicas
         self._states = states
         self._now_ms = now_ms

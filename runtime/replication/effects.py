@@ -22,6 +22,7 @@ from .output import (
     Demoted,
     Detach,
     Feed,
+    IdentityKept,
     Install,
     JournalOp,
     Output,
@@ -93,6 +94,13 @@ class Effects:
         self._group_begins = len(self.journal)
         self.ticket += 1
         return self.ticket - 1
+
+    def shards_since(self, first: int) -> list[int]:
+        """Those with journal operations from place `first` on."""
+        ops = self.journal[first:]
+        return list(
+            dict.fromkeys(op.shard for op in ops if not isinstance(op, IdentityKept))
+        )
 
     def take_writes(self) -> list[RecordWrite]:
         """The record writes asked for since the last call."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..control_plane import SHARDS_MAX, ClusterRecord, Keys, ShardRecord
+from ..control_plane import ClusterRecord, Keys, ShardRecord
 from ..coordinator import (
     CasOk,
     CasOutcome,
@@ -23,7 +23,6 @@ from ..coordinator import (
     Change,
     Listing,
 )
-from ..errors import PinRefused
 from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
@@ -33,7 +32,7 @@ from .me import Me
 from .message import Alive, Message, Piece, Raw
 from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
-from .output import Feed, IdentityKept, Output
+from .output import Feed, Output
 from .pin_board import PinBoard
 from .placer import Placer
 from .readings import Reading, Readings
@@ -42,6 +41,7 @@ from .recovered import Recovered
 from .role import Role
 from .shard import ShardReplica
 from .shard_statistics import ShardStatistics
+from .shards import Shards
 from .timers import Timers
 
 __all__ = ["NodeReplicas"]
@@ -81,7 +81,6 @@ class NodeReplicas:
             pins=PinBoard(PinTable(len(layout)) if pins is None else pins),
         )
         self._me.pins.cap = options.pins_max
-        self._options = options
         self._identity = Identity(
             keys.replica(node),
             boot,
@@ -89,15 +88,12 @@ class NodeReplicas:
             recovered=recovered,
             options=options,
         )
-        self._recovered = dict(recovered.shards)
-        self._shards: dict[int, ShardReplica] = {}
         self._readings = Readings(keys, len(layout), self._me.pins)
-        for shard, wanted in enumerate(layout):
-            self._add_shard(shard, wanted)
-        for shard in sorted(self._recovered):
-            if shard >= SHARDS_MAX:
-                self._readings.expect(shard)
-                self._add_shard(shard)
+        self._shards = Shards(
+            self._me, self._effects, options, recovered.shards, layout
+        )
+        for shard in self._shards:
+            self._readings.expect(shard)
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
         self._placer = Placer(node, boot, cluster.copies, options)
@@ -286,16 +282,10 @@ class NodeReplicas:
             PinRefused: It is pinned, or as many matches are as may be.
         """
         self._note(now_ms)
-        pins = self._me.pins
-        if pins.is_pinned(match):
-            raise PinRefused(f"match {match} is pinned already")
-        if len(pins.table) >= pins.cap:
-            raise PinRefused(f"{pins.cap} matches are pinned; fold some back first")
-        self._touch(pins.table.home(match)).pin(match, self._now_ms)
+        self._me.pins.check_free(match)
+        self._touch(self.pins.home(match)).pin(match, self._now_ms)
 
-    def left(
-        self, shard: int, match: str, target: int, n: int, now_ms: int
-    ) -> None:
+    def left(self, shard: int, match: str, target: int, n: int, now_ms: int) -> None:
         """The host's copy of the match is at its last record in `shard`, which says
         that it leaves for shard `target`, its `n`th pin; 0: that is so no longer."""
         self._note(now_ms)
@@ -395,7 +385,7 @@ class NodeReplicas:
         """
         if not self._readings.listed:
             return len(self._shards)
-        return sum(self._is_outstanding(shard) for shard in self._shards)
+        return self._shards.outstanding(self._readings.records, self._me)
 
     def record(self, shard: int) -> ShardRecord | None:
         """The newest reading of a shard's record."""
@@ -426,23 +416,9 @@ class NodeReplicas:
         Raises:
             AssertionError: This core is wrong.
         """
-        for replica in self._shards.values():
-            replica.check()
-            if replica.role is Role.OWNER:
-                assert self._identity.open, replica.role
+        self._shards.check(may_own=self._identity.open)
 
     # Readings.
-
-    def _add_shard(self, shard: int, layout: tuple[str, ...] = ()) -> None:
-        """One of the cluster's fixed shards, or that of a pinned match."""
-        self._shards[shard] = ShardReplica(
-            shard,
-            self._me,
-            self._effects,
-            self._options,
-            self._recovered.pop(shard, None),
-            layout,
-        )
 
     def _take_changes(self, changes: Sequence[Change]) -> None:
         for reading in self._readings.changed(changes):
@@ -455,7 +431,7 @@ class NodeReplicas:
         if reading.shard not in self._shards:
             if reading.record is None and reading.fault is None:
                 return
-            self._add_shard(reading.shard)
+            self._shards.add(reading.shard)
         replica = self._touch(reading.shard)
         self._regroup = True
         if reading.fault is not None:
@@ -565,7 +541,7 @@ class NodeReplicas:
             if ticket == 0:
                 break
             newest = ticket
-            self._waiting[ticket] = self._waiters(first)
+            self._waiting[ticket] = self._effects.shards_since(first)
             if self._durable:
                 return ticket
             first = len(self._effects.journal)
@@ -587,13 +563,6 @@ class NodeReplicas:
                 del self._owning[shard]
             else:
                 self._owning[shard] = owning
-
-    def _waiters(self, first: int) -> list[int]:
-        """Shards with operations in the group that begins at `first`."""
-        ops = self._effects.journal[first:]
-        return list(
-            dict.fromkeys(op.shard for op in ops if not isinstance(op, IdentityKept))
-        )
 
     def _on_persisted(self, ticket: int) -> None:
         if ticket == self._identity_ticket != 0:
@@ -634,14 +603,3 @@ class NodeReplicas:
             self._placing_due_ms(),
         )
         return min((time for time in times if time is not None), default=None)
-
-    def _is_outstanding(self, shard: int) -> bool:
-        replica, record = self._shards[shard], self._readings.records.get(shard)
-        if replica.stopped is not None:
-            return False
-        if record is None:
-            return True
-        node = self._me.node
-        if record.owner == node:
-            return not replica.serving
-        return node in record.want and (node, self._me.ident) not in record.isr

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from ..errors import PinRefused
 from ..pin_table import PinTable
 
 __all__ = ["PinBoard"]
@@ -18,7 +19,7 @@ class PinBoard:
     def __init__(self, table: PinTable | None = None) -> None:
         self.table = PinTable(1) if table is None else table
         self.unreadable: dict[str, None] = {}
-        """Matches whose pin key holds something else: pinned, but nobody knows where."""
+        """Matches whose pin key cannot be read: pinned, but nobody knows where."""
         self.complete = 0
         """All keys were read as of this revision of the coordinator."""
         self.cap = 0
@@ -47,6 +48,22 @@ class PinBoard:
         one."""
         found = self._by_target.get(target)
         return None if found is None else found[1]
+
+    def home_of(self, target: int) -> int:
+        """The shard that the match leaves for `target`: -1 if none does."""
+        found = self._by_target.get(target)
+        return -1 if found is None else found[0]
+
+    def check_free(self, match: str) -> None:
+        """May it be pinned?
+
+        Raises:
+            PinRefused: It is pinned, or as many matches are as may be.
+        """
+        if self.is_pinned(match):
+            raise PinRefused(f"match {match} is pinned already")
+        if len(self.table) >= self.cap:
+            raise PinRefused(f"{self.cap} matches are pinned: no more may be")
 
     def is_pinned(self, match: str) -> bool:
         """It has a pin, as far as is known."""

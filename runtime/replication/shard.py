@@ -59,6 +59,9 @@ from .takeover import Takeover
 __all__ = ["ShardReplica"]
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 class ShardReplica:
     """Call `settle` once after the inputs of a step, then collect `effects`."""
 
@@ -437,6 +440,8 @@ class ShardReplica:
         if self.data.failed or self.data.last_seq or not context.me.serving_allowed:
             return
         self._splitting = match
+        unfit = context.me.unfit  # until the host says it anew
+        unfit[context.shard] = unfit.get(context.me.pins.home_of(context.shard), _NONE)
         self.data.begin_at(BASE_SEQ, BASE_EPOCH)
         context.effects.splits.append(Split(context.shard, match))
 

@@ -228,7 +228,6 @@ _mutant(
 )
 
 
-
 def _pin_alone(sound: Any) -> Any:
     return staticmethod(lambda item: item.companions or (item.write,))
 

@@ -60,7 +60,7 @@ class Places:
             raise Violation(
                 "I15",
                 f"{entry.match}#{entry.index} is committed in shard {shard} ({who}),"
-                f" but the match is in {place}: {self._history.matches[entry.match].records[-2:]}",
+                f" but the match is in {place}",
             )
 
 
@@ -112,5 +112,3 @@ class Pinner:
         if owner is not None:
             world.trace.struck("pin", f"{match} at {owner.boot}")
             owner.pin(match)
-
-

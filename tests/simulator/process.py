@@ -20,9 +20,9 @@ from hotseat.runtime.coordinator import (
     Listing,
     Write,
 )
+from hotseat.runtime.errors import ProposalRefused
 from hotseat.runtime.frame import Moved, Request, Response, ShardEntry
 from hotseat.runtime.journal import MatchLine, StoreOp
-from hotseat.runtime.errors import ProposalRefused
 from hotseat.runtime.match_id import match_id
 from hotseat.runtime.node_directory import NodeDirectory
 from hotseat.runtime.replica_runner import Host, ReplicaRunner

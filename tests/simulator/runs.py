@@ -62,9 +62,13 @@ def _world_of(
 
 
 def _pinning(settings: Settings) -> Settings:
-    """In some worlds matches are pinned. (Drawn apart: the others are as they were.)"""
+    """In some worlds matches are pinned. (Drawn apart: the others are as they were.)
+
+    Not where a node lacks the game: there copies that cannot be played are lost when a
+    journal fails, and pinned ones are copied all the time.
+    """
     draw = random.Random(f"pinning {settings.seed}")
-    if draw.random() >= IN_PINNING:
+    if draw.random() >= IN_PINNING or settings.missing_version:
         return settings
     options = replace(
         settings.options,

@@ -117,8 +117,15 @@ def late_pin(world: World, draw: random.Random) -> None:
         if not pins or met:
             return None
         met.append(process.boot)
-        strike = draw.choice([world.nemesis.freeze, world.nemesis.kill])
-        _Steps(world).after(draw.randint(0, 30), lambda: strike(process, "late_pin"))
+        asleep = draw.random() < 0.5
+
+        def strike() -> None:
+            if asleep:
+                world.nemesis.freeze(process, "late_pin")
+            else:
+                world.nemesis.kill(process, "late_pin")
+
+        _Steps(world).after(draw.randint(0, 30), strike)
         return draw.randint(1_500, 3_500)
 
     def begin() -> None:
