@@ -275,19 +275,17 @@ class NodeReplicas:
     def pin(self, match: str, now_ms: int) -> None:
         """Begin to give a match of a shard that is served here a shard of its own.
 
-        Its pin in `pins` says that it is done; nothing, that it was not to be.
+        Its pin in `pins` says that it is done. It may come to nothing.
 
         Raises:
-            NotServing: Ask the owner of its shard.
-            PinRefused: It is pinned, or as many matches are as may be.
+            NotServing, PinRefused: It cannot be pinned, or not here.
         """
         self._note(now_ms)
         self._me.pins.check_free(match)
         self._touch(self.pins.home(match)).pin(match, self._now_ms)
 
     def left(self, shard: int, match: str, target: int, n: int, now_ms: int) -> None:
-        """The host's copy of the match is at its last record in `shard`, which says
-        that it leaves for shard `target`, its `n`th pin; 0: that is so no longer."""
+        """The match's copy here leaves `shard`: see `replica_runner.Leaving`."""
         self._note(now_ms)
         self._me.pins.left(shard, match, target, n)
         self._touch(shard)

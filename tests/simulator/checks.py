@@ -140,6 +140,9 @@ class Checks:
         if self.on_ack is not None:
             self.on_ack(process)
         shard = self._world.places.of(frame.match)
+        if shard not in process.serves:
+            # A former owner of its home repeats what it had earned there.
+            shard = match.shard
         epoch = process.serves.get(shard)
         if epoch is None:
             raise Violation("I4", f"{process.boot} says {frame} without an epoch")
