@@ -273,9 +273,7 @@ class NodeReplicas:
         return self._touch(shard).confirm(self._now_ms)
 
     def pin(self, match: str, now_ms: int) -> None:
-        """Begin to give a match of a shard that is served here a shard of its own.
-
-        Its pin in `pins` says that it is done. It may come to nothing.
+        """Begin to give a match that is served here a shard of its own, if it may be.
 
         Raises:
             NotServing, PinRefused: It cannot be pinned, or not here.
@@ -285,12 +283,11 @@ class NodeReplicas:
         self._touch(self.pins.home(match)).pin(match, self._now_ms)
 
     def left(self, shard: int, match: str, target: int, n: int, now_ms: int) -> None:
-        """The match's copy here leaves `shard`: see `replica_runner.Leaving`."""
+        """The match's copy leaves `shard`: see `replica_runner.Leaving`."""
         self._note(now_ms)
         self._me.pins.left(shard, match, target, n)
-        self._touch(shard)
-        if target in self._shards:
-            self._touch(target)
+        for changed in sorted({shard, target} & self._shards.keys()):
+            self._touch(changed)
 
     def feed(
         self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
@@ -350,7 +347,7 @@ class NodeReplicas:
 
     @property
     def pins(self) -> PinTable:
-        """The pins, as far as they are known; it changes with them."""
+        """The pins, as far as they are known."""
         return self._me.pins.table
 
     @property
@@ -405,6 +402,7 @@ class NodeReplicas:
             replace(self._counters),
             open=self._identity.open,
             outstanding=self.outstanding(),
+            pinned=len(self.pins),
             writes_in_flight=self._writer.in_flight,
         )
 
