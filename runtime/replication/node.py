@@ -273,7 +273,7 @@ class NodeReplicas:
         return self._touch(shard).confirm(self._now_ms)
 
     def pin(self, match: str, now_ms: int) -> None:
-        """Begin to give a match that is served here a shard of its own, if it may be.
+        """Begin to give a match that is served here a shard of its own.
 
         Raises:
             NotServing, PinRefused: It cannot be pinned, or not here.
@@ -286,8 +286,7 @@ class NodeReplicas:
         """The match's copy leaves `shard`: see `replica_runner.Leaving`."""
         self._note(now_ms)
         self._me.pins.left(shard, match, target, n)
-        for changed in sorted({shard, target} & self._shards.keys()):
-            self._touch(changed)
+        self._touched |= dict.fromkeys(s for s in (shard, target) if s in self._shards)
 
     def feed(
         self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
@@ -347,7 +346,7 @@ class NodeReplicas:
 
     @property
     def pins(self) -> PinTable:
-        """The pins, as far as they are known."""
+        """As far as they are known."""
         return self._me.pins.table
 
     @property
