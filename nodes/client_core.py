@@ -255,7 +255,8 @@ class ClientCore:
         elif isinstance(frame, Moved):
             if self.routing.moved(frame):
                 self._owners_changed(now, announced=not frame.request)
-            if frame.owner and self.routing.address(frame.owner) is None:
+            unknown = frame.owner and self.routing.address(frame.owner) is None
+            if unknown or not self.routing.knows(frame.shard):
                 self._refresh_table(now)
         if isinstance(frame, Response) and frame.request:
             self._answer(now, frame)

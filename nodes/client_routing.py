@@ -7,19 +7,13 @@ a shard's owner by its epoch, an address by being told last.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
+from ..runtime.control_plane import SHARDS_MAX
 from ..runtime.frame import Moved, ShardEntry, TableSnapshot
 from ..runtime.link import PeerAddress
-from ..runtime.match_id import shard_of as hashed_shard_of
 from ..runtime.shard_table import ShardTable
 
 __all__ = ["Routing"]
-
-MATCHES_KNOWN = 65_536
-"""Whose shard is remembered: it is asked for again and again, and costs a hash."""
-
-shard_of = lru_cache(MATCHES_KNOWN)(hashed_shard_of)
 
 
 class Routing:
@@ -63,21 +57,29 @@ class Routing:
 
     def moved(self, moved: Moved) -> bool:
         """Take over one shard's owner. True: that was news."""
-        if self._table is None or not 0 <= moved.shard < len(self._table):
+        if self._table is None:
+            return False
+        if not 0 <= moved.shard < len(self._table) and moved.shard < SHARDS_MAX:
             return False
         return self._table.apply((ShardEntry(moved.shard, moved.owner, moved.epoch),))
+
+    def knows(self, shard: int) -> bool:
+        """Whether it is known what is in the shard: of a pinned one, which match."""
+        if self._table is None or shard < SHARDS_MAX:
+            return True
+        return self._table.pins.match_of(shard) is not None
 
     def owner(self, match: str) -> str:
         """The owner of a match's shard; "" if nobody is known to own it."""
         if self._table is None:
             return ""
-        return self._table.owner(shard_of(match, len(self._table)))
+        return self._table.owner(self._table.shard_of(match))
 
     def tenure(self, match: str) -> int:
         """The epoch in which that owner owns the match's shard; 0 if none is known."""
         if self._table is None:
             return 0
-        return self._table.epoch(shard_of(match, len(self._table)))
+        return self._table.epoch(self._table.shard_of(match))
 
     def choose(
         self, match: str | None, usable: Callable[[str], bool], avoid: str = ""

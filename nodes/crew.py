@@ -14,6 +14,7 @@ import structlog
 
 from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext
+from ..runtime.control_plane import SHARDS_MAX
 from ..runtime.lifecycle import ActorState, StopReason
 from ..runtime.match_change import Change
 from ..runtime.match_state import MatchState
@@ -147,6 +148,13 @@ class Crew:
             self._actors[match].stop(StopReason.RELEASED, "no_owner")
             self._remove(match)
 
+    def forsake(self, match: str) -> None:
+        """The match goes on in another shard: its actor is stopped."""
+        actor = self._actors.get(match)
+        if actor is not None:
+            actor.stop(StopReason.RELEASED, "retry")
+            self._remove(match)
+
     def sweep(self, now_ms: int) -> None:
         """Let idle matches rest, and put away those that rest."""
         self._now_ms = now_ms
@@ -180,6 +188,7 @@ class Crew:
 
     def _add(self, begin: Change | MatchState, shard: int) -> MatchActor:
         actor = MatchActor(begin, self.times.context(shard))
+        actor.place = shard if shard >= SHARDS_MAX else 0
         self._actors[actor.match] = actor
         self._of_shard[shard].add(actor.match)
         self._shards[actor.match] = shard

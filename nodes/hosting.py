@@ -24,6 +24,7 @@ from ..runtime.hosting.result_options import ResultOptions
 from ..runtime.journal import Journal
 from ..runtime.link import Endpoint
 from ..runtime.options import SupervisorOptions
+from ..runtime.pin_table import PinTable
 from ..runtime.placement import initial_layout
 from ..runtime.replica_runner import ReplicaRunner
 from ..runtime.replication.node import NodeReplicas
@@ -71,10 +72,12 @@ class Hosting:
         *,
         adopted: Callable[[int, int], None],
         released: Callable[[int], None],
+        pins: PinTable | None = None,
         node_gone: Callable[[str], None],
     ) -> None:
         """`cluster` is the record as it should be; `begin` brings the one that is."""
         self._parts = parts
+        self._pins = PinTable(cluster.shards) if pins is None else pins
         self._adopted = adopted
         self._released = released
         self._recovered = parts.recovered
@@ -108,6 +111,7 @@ class Hosting:
             TakenAndTold(self.states, self.reporter),
             self.replicator.now_ms,
             shards=cluster.shards,
+            pins=self._pins,
         )
         self.supervisor = Supervisor(
             parts.games,
@@ -118,6 +122,7 @@ class Hosting:
             committer=self.committer,
             guard=parts.guard,
             source=self.states,
+            pins=self._pins,
         )
 
     # The host's `Matches`: the supervisor, and whoever routes.
@@ -140,6 +145,18 @@ class Hosting:
         """Let those actors work that were woken."""
         self.supervisor.work()
 
+    def detach(self, match: str) -> None:
+        """Log that the match leaves its home, and hold it from then on."""
+        self.supervisor.detach(match)
+
+    def attach(self, match: str) -> None:
+        """Log that it stays there."""
+        self.supervisor.attach(match)
+
+    def forsake(self, match: str) -> None:
+        """It is in another shard from now on."""
+        self.supervisor.forsake(match)
+
     def _note_delivered(self, match: str, index: int) -> bool:
         return self.supervisor.note_delivered(match, index)
 
@@ -153,6 +170,7 @@ class Hosting:
             parts.replication,
             self._recovered,
             initial_layout(cluster.shards, cluster.nodes, cluster.copies),
+            self._pins,
         )
         runner = ReplicaRunner(core, io, parts.clock.now_ms)
         runner.host = ReplicaHost(

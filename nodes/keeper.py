@@ -28,6 +28,7 @@ from ..runtime.errors import (
 )
 from ..runtime.frame import NodeEntry, ShardEntry
 from ..runtime.node_directory import NodeDirectory
+from ..runtime.pin_table import PinTable
 from ..runtime.shard_table import ShardTable
 from .create_cluster import ensure_cluster
 from .poison import PoisonWatch
@@ -113,10 +114,12 @@ class Keeper:
         poison: PoisonWatch | None = None,
         first: Callable[[], Awaitable[None]] | None = None,
         jitter: Callable[[], float] = random.random,
+        pins: PinTable | None = None,
     ) -> None:
         """`first` is awaited once the cluster is known, before anything is claimed,
-        and again while the coordinator is away; `poison` is told what is read."""
-        self.table = ShardTable(cluster.shards)
+        and again while the coordinator is away; `poison` is told what is read;
+        `pins` is kept up to date by the core."""
+        self.table = ShardTable(cluster.shards, pins)
         self._coordinator = coordinator
         self._cluster = cluster
         self._node = node

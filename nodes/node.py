@@ -21,6 +21,7 @@ from ..config import Config
 from ..runtime.control_plane import ClusterRecord, Keys, NodeRecord
 from ..runtime.errors import CoordinatorError
 from ..runtime.link import PeerAddress
+from ..runtime.pin_table import PinTable
 from ..runtime.shard_table import ShardTable
 from .alive_mark import AliveMark
 from .deaths import Deaths
@@ -88,7 +89,8 @@ class Node:
         self._registered: set[str] = set()
         name, home = config.node.id, parts.home
         cluster, keys = _cluster_record(config), Keys(config.cluster.id)
-        self._router = Router(name, cluster.shards)
+        pins = PinTable(cluster.shards)
+        self._router = Router(name, cluster.shards, pins)
         self._outlet = NodeOutlet(endpoint)
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
         self._deaths = Deaths(
@@ -101,6 +103,7 @@ class Node:
         self._hosting = Hosting(
             _hosting_parts(parts, self._outlet, self._alive.last_ms),
             cluster,
+            pins=pins,
             adopted=self._adopted,
             released=self._released,
             node_gone=self._deaths.node_gone,
@@ -119,6 +122,7 @@ class Node:
             nodes_changed=self._nodes_changed,
             poison=PoisonWatch(keys, self._set_apart),
             first=self._deaths.tell,
+            pins=pins,
         )
         self.tell = NodeStatus(
             parts,

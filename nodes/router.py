@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..runtime.frame import CreateMatch, FetchTable, Moved, Refused, Request
-from ..runtime.match_id import match_id, shard_of
+from ..runtime.match_id import match_id
+from ..runtime.pin_table import PinTable
 from ..runtime.shard_table import ShardTable
 from ..runtime.translate import refused
 
@@ -57,9 +58,10 @@ class Router:
     table is a hint that may be behind.
     """
 
-    def __init__(self, node: str, shards: int) -> None:
+    def __init__(self, node: str, shards: int, pins: PinTable | None = None) -> None:
+        """`pins` says where pinned matches are; the caller keeps it up to date."""
         self._node = node
-        self._shards = shards
+        self._pins = PinTable(shards) if pins is None else pins
         self._table: ShardTable | None = None
         self.owned: dict[int, int] = {}
 
@@ -75,10 +77,10 @@ class Router:
     def shard(self, frame: Request, principal: str) -> int:
         """The shard of the match that `frame` is about."""
         if isinstance(frame, CreateMatch):
-            return shard_of(match_id(principal, frame.key), self._shards)
+            return self._pins.shard_of(match_id(principal, frame.key))
         if isinstance(frame, FetchTable):
             raise TypeError("FetchTable is about no match; answer it directly")
-        return shard_of(frame.match, self._shards)
+        return self._pins.shard_of(frame.match)
 
     def route(self, frame: Request, principal: str, *, forwarded: bool) -> Verdict:
         """Say what to do with one request about a match."""

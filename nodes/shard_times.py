@@ -21,13 +21,14 @@ class ShardTimes:
     def __init__(self, context: ActorContext) -> None:
         self._context = context
         self._ahead: dict[int, tuple[int, ActorContext]] = {}
+        self._own: dict[int, ActorContext] = {}
 
     def begin(self, shard: int, ahead_ms: int) -> None:
         """The shard is served from now on, `ahead_ms` ahead of our clock."""
-        self._ahead.pop(shard, None)
+        self.end(shard)
         if ahead_ms > 0:
             context = replace(
-                self._context,
+                self.context(shard),
                 clock=AheadClock(self._context.clock, ahead_ms),
                 alarm=_AheadAlarm(self._context.alarm, ahead_ms),
             )
@@ -36,11 +37,18 @@ class ShardTimes:
     def end(self, shard: int) -> None:
         """The shard is not served here any more."""
         self._ahead.pop(shard, None)
+        self._own.pop(shard, None)
 
     def context(self, shard: int) -> ActorContext:
         """What the shard's actors share."""
         found = self._ahead.get(shard)
-        return self._context if found is None else found[1]
+        if found is not None:
+            return found[1]
+        own = self._own.get(shard)
+        if own is None:
+            committer = self._context.committer.at_shard(shard)
+            own = self._own[shard] = replace(self._context, committer=committer)
+        return own
 
     def ahead_ms(self, shard: int) -> int:
         """By how much the shard's time is ahead of our clock."""

@@ -29,8 +29,15 @@ from ..runtime.actor import MatchActor
 from ..runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequest
 from ..runtime.budget import NO_GUARD, Guard
 from ..runtime.clock import Clock, SystemClock
-from ..runtime.command import CreditOutage, FireDeadline, NoteDelivered
+from ..runtime.command import (
+    Attach,
+    CreditOutage,
+    Detach,
+    FireDeadline,
+    NoteDelivered,
+)
 from ..runtime.committer import Committer, LocalCommitter
+from ..runtime.control_plane import SHARDS_MAX
 from ..runtime.deadline import DueDeadline
 from ..runtime.errors import MailboxFull, MatchRunaway
 from ..runtime.frame import (
@@ -48,10 +55,10 @@ from ..runtime.frame import (
 from ..runtime.games import GameRegistry
 from ..runtime.journal import MatchLine
 from ..runtime.lifecycle import ActorState, StopReason
-from ..runtime.match_id import shard_of
 from ..runtime.match_source import LogReader, MatchSource, SourceLog
 from ..runtime.match_state import MatchState
 from ..runtime.options import SupervisorOptions
+from ..runtime.pin_table import PinTable
 from ..runtime.route import Outlet, Route
 from ..runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
@@ -115,11 +122,13 @@ class Supervisor:
         committer: Committer | None = None,
         guard: Guard = NO_GUARD,
         source: MatchSource | None = None,
+        pins: PinTable | None = None,
     ) -> None:
+        """`pins` says where pinned matches are; the caller keeps it up to date."""
         self._outlet = outlet
         self._options = options or SupervisorOptions()
         self._clock = clock or SystemClock()
-        self._shards = shards
+        self._pins = PinTable(shards) if pins is None else pins
         self._source = source
         self._committer = committer or LocalCommitter()
         self._timer = MatchTimer(self._clock, self._fire, self._sweep)
@@ -228,6 +237,8 @@ class Supervisor:
         for line in self._source.lines(shard):
             if line.armed_ms is None or line.ended or line.quarantined:
                 continue
+            if line.pinned != (shard if shard >= SHARDS_MAX else 0):
+                continue  # it is leaving, or has left
             self._outages.owe(line, outage_ms)
             if self._crew.get(line.match) is None:
                 at_ms = line.armed_ms - ahead_ms
@@ -256,11 +267,27 @@ class Supervisor:
 
         False: not now, or not here.
         """
+        return self._put_own(match, NoteDelivered(index))
+
+    def detach(self, match: str) -> None:
+        """Log that the match leaves its home, and hold it from then on."""
+        self._put_own(match, Detach(SHARDS_MAX))
+
+    def attach(self, match: str) -> None:
+        """Log that a match that was to leave stays at home: it goes on there."""
+        self._put_own(match, Attach())
+
+    def forsake(self, match: str) -> None:
+        """The match is in another shard from now on."""
+        self._crew.forsake(match)
+
+    def _put_own(self, match: str, message: Detach | Attach | NoteDelivered) -> bool:
+        """False: not now, or not here; whoever wants it will ask again."""
         try:
             actor = self._find(match)
             if actor is None or actor.status is ActorState.QUARANTINED:
                 return False
-            actor.mailbox.put_own(NoteDelivered(index))
+            actor.mailbox.put_own(message)
         except MailboxFull:
             return False
         self._crew.use(actor, rouse=False)
@@ -284,7 +311,7 @@ class Supervisor:
 
     def absence(self, match: str) -> str:
         """Why no match of that id can be asked here, as a code."""
-        epoch = self._epochs.get(shard_of(match, self._shards))
+        epoch = self._epochs.get(self._pins.shard_of(match))
         if epoch is None:
             return "moved"
         known = self._known(match)
@@ -300,7 +327,7 @@ class Supervisor:
             records = actor.ledger.records
             return CommittedLog(actor.epoch, actor.status, committed.ended, records)
         source, known = self._source, self._known(match)
-        served = shard_of(match, self._shards) in self._epochs
+        served = self._pins.shard_of(match) in self._epochs
         if source is None or not served or not isinstance(known, MatchLine):
             return None
         if known.buried:
@@ -379,7 +406,7 @@ class Supervisor:
         actor = self._crew.get(match)
         if actor is not None:
             return actor if epoch in (None, actor.epoch) else None
-        shard = shard_of(match, self._shards)
+        shard = self._pins.shard_of(match)
         if self._source is None or self._closed or shard not in self._epochs:
             return None
         found = self._source.get(match)
@@ -422,7 +449,7 @@ class Supervisor:
 
     def _answer_absent(self, route: Route, request: MatchRequest) -> None:
         """Say why no match of that id and epoch is here."""
-        shard = shard_of(request.match, self._shards)
+        shard = self._pins.shard_of(request.match)
         epoch = self._epochs.get(shard)
         if epoch is None or request.epoch > epoch:
             # Not ours, or we are the ones who are behind.
@@ -445,7 +472,7 @@ class Supervisor:
         if isinstance(creation, Refused):
             self._outlet.deliver(route, creation)
             return None
-        shard = shard_of(creation.match, self._shards)
+        shard = self._pins.shard_of(creation.match)
         epoch = self._epochs.get(shard)
         if epoch is None:
             self._outlet.deliver(route, Moved(frame.request, shard, 0, ""))
@@ -521,7 +548,7 @@ class Supervisor:
             committed, revision = actor.ledger.committed, due.revision
             if revision == _ANY_REVISION and committed is not None:
                 revision = committed.revision
-            ahead_ms = self._crew.times.ahead_ms(shard_of(due.match, self._shards))
+            ahead_ms = self._crew.times.ahead_ms(self._pins.shard_of(due.match))
             actor.mailbox.put_own(FireDeadline(revision, due.at_ms + ahead_ms))
         except MailboxFull:
             return False

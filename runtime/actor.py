@@ -49,6 +49,8 @@ class MatchActor:
         state = begin.state if isinstance(begin, Change) else begin
         self.match = state.match
         self.epoch = state.epoch
+        self.place = 0
+        """The number of the pinned shard that it serves the match in; 0: at home."""
         self.status = ActorState.RUNNING
         self.stop_reason: StopReason | None = None
         self.quarantine_code = ""
@@ -83,7 +85,7 @@ class MatchActor:
         self._is_large = False
         self._holders = SeatHolders()
         self._batch: list[Message] = []  # the next one is last
-        self._armed = (-1, 0)  # revision, credit_ms
+        self._armed = (-1, 0, 0)  # revision, credit_ms, pinned
         self._working = False
         self._changed = False  # by what was judged last
         self._due = False
@@ -107,6 +109,12 @@ class MatchActor:
         return (
             self.ledger.settled and not len(self.mailbox) and not len(self.subscribers)
         )
+
+    @property
+    def held(self) -> bool:
+        """The match is leaving the place where this actor serves it: whether it has
+        left, or stays, is not known yet. Who asks is told to ask again."""
+        return self.ledger.state.pinned != self.place
 
     def rest(self) -> None:
         """Give up the task; what is asked is still answered."""
@@ -217,6 +225,13 @@ class MatchActor:
             self._context.outlet.deliver(route, refused(request, code))
 
     def _on_message(self, message: Message) -> None:
+        if isinstance(message, command.Detach | command.Attach):
+            self._judge(message)
+            return
+        if self.held:
+            if isinstance(message, tuple):
+                self._refuse([(message[0], message[1].request)], "retry")
+            return  # a deadline is armed again where the match goes on
         if isinstance(message, FireDeadline):
             self._on_deadline(message)
             return
@@ -408,7 +423,7 @@ class MatchActor:
             self._context.outlet.deliver(route, frame)
         for seat, fault in self.subscribers.take_faults():
             self._faults.add("view_error", fault, seat=seat)
-        armed = (committed.revision, committed.credit_ms)
+        armed = (committed.revision, committed.credit_ms, committed.pinned)
         if armed != self._armed:
             self._armed = armed
             self._arm(committed)

@@ -10,7 +10,7 @@ import msgspec
 
 from .budget import NO_GUARD, Guard
 from .clock import Clock
-from .command import CreditOutage, FireDeadline, NoteDelivered
+from .command import Attach, CreditOutage, Detach, FireDeadline, NoteDelivered
 from .committer import Committer
 from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
 from .match_source import MatchSource
@@ -32,7 +32,9 @@ class CreateAgain(msgspec.Struct, frozen=True):
 
 MatchRequest: TypeAlias = TakeSeat | Dispatch | TakeBack | Sync | Unwatch | FetchLog
 Asked: TypeAlias = CreateAgain | MatchRequest
-Message: TypeAlias = tuple[Route, Asked] | FireDeadline | CreditOutage | NoteDelivered
+Message: TypeAlias = (
+    tuple[Route, Asked] | FireDeadline | CreditOutage | NoteDelivered | Detach | Attach
+)
 
 
 class Alarm(Protocol):

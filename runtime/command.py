@@ -14,10 +14,14 @@ __all__ = [
     "Act",
     "Answer",
     "Applied",
+    "Attach",
+    "Attached",
     "Command",
     "CreditOutage",
     "Credited",
     "Denied",
+    "Detach",
+    "Detached",
     "FireDeadline",
     "NoteDelivered",
     "Noted",
@@ -88,8 +92,25 @@ class NoteDelivered(msgspec.Struct, frozen=True):
     index: int
 
 
+class Detach(msgspec.Struct, frozen=True):
+    """The match is to leave its home for a shard of its own, of a number >= `first`."""
+
+    first: int
+
+
+class Attach(msgspec.Struct, frozen=True):
+    """The match did not leave its home, after all."""
+
+
 Command: TypeAlias = (
-    TakeSeat | Act | TakeBack | FireDeadline | CreditOutage | NoteDelivered
+    TakeSeat
+    | Act
+    | TakeBack
+    | FireDeadline
+    | CreditOutage
+    | NoteDelivered
+    | Detach
+    | Attach
 )
 
 
@@ -137,4 +158,18 @@ class Noted(msgspec.Struct, frozen=True):
     new: bool
 
 
-Answer: TypeAlias = SeatHeld | Applied | Denied | NotFired | Credited | Noted
+class Detached(msgspec.Struct, frozen=True):
+    """The log says that it leaves for that shard; 0: it does not."""
+
+    shard: int
+
+
+class Attached(msgspec.Struct, frozen=True):
+    """`new`: the log says so from now on. Else it was at home."""
+
+    new: bool
+
+
+Answer: TypeAlias = (
+    SeatHeld | Applied | Denied | NotFired | Credited | Noted | Detached | Attached
+)

@@ -23,6 +23,9 @@ __all__ = ["Committer", "LocalCommitter"]
 class Committer(Protocol):
     """Where records go. All callbacks come in the event loop's thread."""
 
+    def at_shard(self, shard: int) -> Committer:
+        """The same, for the actors of one shard."""
+
     def problem(self, match: str) -> str:
         """Why nothing more should be caused in the match now, as a code; or ""."""
 
@@ -66,6 +69,9 @@ class LocalCommitter:
     """Commits at once: the owner's memory is the only copy."""
 
     waiting = False
+
+    def at_shard(self, shard: int) -> Committer:
+        return self
 
     def problem(self, match: str) -> str:
         return ""

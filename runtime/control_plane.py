@@ -4,6 +4,7 @@
     /hotseat/v1/<cluster>/node/<id>       NodeRecord, under a session: a hint
     /hotseat/v1/<cluster>/replica/<node>  ReplicaRecord
     /hotseat/v1/<cluster>/shard/<number>  ShardRecord: the only truth on ownership
+    /hotseat/v1/<cluster>/pin/<match>     PinRecord: a match alone in a shard of its own
     /hotseat/v1/<cluster>/poison/<match>  PoisonRecord: its code ran when nodes died
 
 Values are JSON, so that an operator can read them with the store's own tools. Each
@@ -28,6 +29,7 @@ __all__ = [
     "Keys",
     "Move",
     "NodeRecord",
+    "PinRecord",
     "PoisonRecord",
     "ReplicaRecord",
     "ShardRecord",
@@ -127,6 +129,24 @@ class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
+class PinRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`pin/<match>`: the match is alone in shard `shard`.
+
+    `n` counts the match's pins: each has a shard number of its own, so that nothing
+    that an earlier one left anywhere is taken for this one's.
+    """
+
+    match: str
+    shard: int
+    n: int
+    nonce: str = ""
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        if self.shard < SHARDS_MAX:
+            raise ValueError(f"a pinned shard's number is from {SHARDS_MAX} on")
+
+
 class Death(msgspec.Struct, frozen=True):
     """A node process that ended while a match's code was running, and when."""
 
@@ -143,7 +163,9 @@ class PoisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
 
-ControlRecord = ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord | PoisonRecord
+ControlRecord = (
+    ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord | PinRecord | PoisonRecord
+)
 
 _R = TypeVar("_R", bound=ControlRecord)
 
@@ -157,6 +179,7 @@ class Keys:
         self.prefix = f"/hotseat/v1/{cluster}/"
         self.cfg = f"{self.prefix}cfg"
         self.poisons = f"{self.prefix}poison/"
+        self.pins = f"{self.prefix}pin/"
 
     def node(self, node: str) -> str:
         return f"{self.prefix}node/{node}"
@@ -166,6 +189,13 @@ class Keys:
 
     def shard(self, shard: int) -> str:
         return f"{self.prefix}shard/{shard}"
+
+    def pin(self, match: str) -> str:
+        return f"{self.pins}{match}"
+
+    def pin_of(self, key: str) -> str | None:
+        """The match that a `pin/` key is about, or None for another key."""
+        return key[len(self.pins) :] if key.startswith(self.pins) else None
 
     def poison(self, match: str) -> str:
         return f"{self.poisons}{match}"

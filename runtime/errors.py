@@ -65,6 +65,7 @@ __all__ = [
     "NodeIdInUse",
     "NotSerializable",
     "NotServing",
+    "PinRefused",
     "ProposalRefused",
     "ProposalsFull",
     "RuntimeFault",
@@ -221,6 +222,12 @@ class ProposalsFull(ProposalRefused):
     """Too much of the shard waits for a commit."""
 
     code = "busy"
+
+
+class PinRefused(ProposalRefused):
+    """The match is pinned, or not pinned, or as many are as may be."""
+
+    code = "pin_refused"
 
 
 class TooFewCopies(ProposalRefused):

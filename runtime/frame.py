@@ -298,6 +298,15 @@ class ShardEntry(Struct, frozen=True):
     epoch: int
 
 
+class PinEntry(Struct, frozen=True):
+    """A pinned match, its own shard, and who owns that."""
+
+    match: str
+    shard: int
+    owner: str
+    epoch: int
+
+
 class NodeEntry(Struct, frozen=True):
     """Where a node's inbox is; the incarnation goes into a hello to it."""
 
@@ -313,6 +322,7 @@ class TableSnapshot(Struct, frozen=True, tag=47):
     revision: int
     shards: tuple[ShardEntry, ...]
     nodes: tuple[NodeEntry, ...]
+    pins: tuple[PinEntry, ...] = ()
 
 
 # --- node -> node ------------------------------------------------------------

@@ -60,6 +60,10 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     """Only this line is left: it ended, and a retention rule dropped it."""
     reported: bool = False
     """Its result has reached its sinks."""
+    pinned: int = 0
+    """The number of its own shard, if it is away from home or about to leave."""
+    pins: int = 0
+    """How often it was to leave home."""
 
 
 @dataclass(frozen=True, slots=True)

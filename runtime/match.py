@@ -39,10 +39,14 @@ from .command import (
     Act,
     Answer,
     Applied,
+    Attach,
+    Attached,
     Command,
     Credited,
     CreditOutage,
     Denied,
+    Detach,
+    Detached,
     FireDeadline,
     Noted,
     NoteDelivered,
@@ -56,15 +60,18 @@ from .errors import StateTooLarge
 from .match_change import (
     Change,
     apply_action,
+    apply_attach,
     apply_create,
     apply_credit_outage,
     apply_delivered,
+    apply_detach,
     apply_seat,
     apply_session,
     apply_takeback,
     apply_timeout,
     content_digest,
 )
+from .match_id import pinned_shard
 from .match_state import MatchState
 from .refusal import RUNTIME_REFUSALS
 
@@ -157,6 +164,10 @@ def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
         return _decide_credit(state, command, time_ms)
     if isinstance(command, NoteDelivered):
         return _decide_delivered(state, command, time_ms)
+    if isinstance(command, Detach):
+        return _decide_detach(state, command, time_ms)
+    if isinstance(command, Attach):
+        return _decide_attach(state, time_ms)
     return _decide_timeout(state, command)
 
 
@@ -391,6 +402,23 @@ def _decide_delivered(state: MatchState, note: NoteDelivered, time_ms: int) -> D
     return Decision(change.state, Noted(True), change)
 
 
+def _decide_detach(state: MatchState, detach: Detach, time_ms: int) -> Decision:
+    if state.pinned or state.index + 1 >= RECORDS_MAX:
+        return Decision(state, Detached(0))
+    n = state.pins + 1
+    shard = pinned_shard(state.match, n, detach.first)
+    change = apply_detach(state, {"shard": shard, "n": n}, time_ms)
+    return Decision(change.state, Detached(shard), change)
+
+
+def _decide_attach(state: MatchState, time_ms: int) -> Decision:
+    """Whatever its number: else a match could be held for ever."""
+    if not state.pinned:
+        return Decision(state, Attached(False))
+    change = apply_attach(state, {"shard": state.pinned}, time_ms)
+    return Decision(change.state, Attached(True), change)
+
+
 def _size_problem(change: Change) -> str:
     size = change.state.bytes_known
     if size <= G_BYTES_HARD_MAX:
@@ -436,6 +464,14 @@ def _again(
         if not state.ended or state.reported or given["index"] != state.index:
             return "there is no such result to be delivered"
         return apply_delivered(state, given, time_ms)
+    if record.kind is RecordKind.DETACH:
+        if state.pinned or given["n"] != state.pins + 1:
+            return "it had left before"
+        return apply_detach(state, given, time_ms)
+    if record.kind is RecordKind.ATTACH:
+        if not state.pinned or given["shard"] != state.pinned:
+            return "it had not left"
+        return apply_attach(state, given, time_ms)
     return f"records of kind {record.kind} are not known here"
 
 

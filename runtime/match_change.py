@@ -28,8 +28,10 @@ from .match_state import MatchState, SeatState, armed_deadline, measure, progres
 __all__ = [
     "Change",
     "apply_action",
+    "apply_attach",
     "apply_create",
     "apply_delivered",
+    "apply_detach",
     "apply_credit_outage",
     "apply_seat",
     "apply_session",
@@ -253,6 +255,36 @@ def apply_delivered(
     return Change(after, record)
 
 
+def apply_detach(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
+    """The match is to leave for a shard of its own. Nothing else changes."""
+    return _placed(state, RecordKind.DETACH, given, time_ms, given["shard"], given["n"])
+
+
+def apply_attach(state: MatchState, given: Mapping[str, Json], time_ms: int) -> Change:
+    """The match is at home. Nothing else changes."""
+    return _placed(state, RecordKind.ATTACH, given, time_ms, 0, state.pins)
+
+
+def _placed(
+    state: MatchState,
+    kind: RecordKind,
+    given: Mapping[str, Json],
+    time_ms: int,
+    pinned: int,
+    pins: int,
+) -> Change:
+    record, _ = _seal(state, kind, given, time_ms, state.snapshot, None)
+    after = msgspec.structs.replace(
+        state,
+        index=record.index,
+        digest=record.digest,
+        time_ms=time_ms,
+        pinned=pinned,
+        pins=pins,
+    )
+    return Change(after, record)
+
+
 def _key(given: Mapping[str, Json], content: bytes, record: Record) -> RememberedKey:
     return RememberedKey(
         given["session"],
@@ -323,6 +355,8 @@ def _advance(
         bytes_unmeasured=unmeasured,
         undo=undo,
         credit_ms=credit_ms,
+        pinned=state.pinned,
+        pins=state.pins,
     )
 
 

@@ -71,6 +71,8 @@ def pack_state(state: MatchState) -> bytes:
         undo.since,
         state.credit_ms,
         state.reported,
+        state.pinned,
+        state.pins,
     )
     return seal(STATE_FORMAT, _encode(body))
 
@@ -136,6 +138,8 @@ class _Wire(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     since: int
     credit_ms: int
     reported: bool
+    pinned: int
+    pins: int
 
 
 _decode = msgspec.msgpack.Decoder(_Wire).decode
@@ -168,6 +172,8 @@ def _state(wire: _Wire, machine: Machine) -> MatchState:
         undo=_undo(wire, parts),
         credit_ms=wire.credit_ms,
         reported=wire.reported,
+        pinned=wire.pinned,
+        pins=wire.pins,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-__all__ = ["MATCH_ID_LENGTH", "is_match_id", "match_id", "shard_of"]
+__all__ = ["MATCH_ID_LENGTH", "is_match_id", "match_id", "pinned_shard", "shard_of"]
 
 # Characters: 128 bits in base32 without padding.
 MATCH_ID_LENGTH = 26
@@ -44,6 +44,17 @@ def shard_of(match: str, shards: int) -> int:
         raise ValueError(f"a cluster has at least one shard, not {shards}")
     digest = hashlib.blake2b(match.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % shards
+
+
+def pinned_shard(match: str, n: int, first: int) -> int:
+    """Return the number of the shard that the `n`th pin of a match makes: >= `first`.
+
+    first + the upper 52 bits of BLAKE2b-64(id, 0x00, n): a safe integer anywhere. Two
+    matches with one number are as likely as any other hash that collides, and then the
+    second pin is refused, since its record exists.
+    """
+    digest = hashlib.blake2b(f"{match}\0{n}".encode(), digest_size=8).digest()
+    return first + (int.from_bytes(digest, "big") >> 12)
 
 
 def is_match_id(text: str) -> bool:

@@ -85,6 +85,13 @@ class MatchState(msgspec.Struct, frozen=True):
     reported: bool = False
     """Its result has reached its sinks; the last record says so."""
 
+    pinned: int = 0
+    """The number of its own shard, if it is away from home, or about to leave; 0: it is
+    at home."""
+
+    pins: int = 0
+    """How often it was to leave home."""
+
     @property
     def bytes_known(self) -> int:
         """The bound, if the state was looked at as a whole just now; else 0."""

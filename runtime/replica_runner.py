@@ -28,20 +28,23 @@ from .replication.message import Message, Piece, Raw
 from .replication.node import NodeReplicas
 from .replication.output import (
     Alarm,
+    Attach,
     CasRequest,
     Committed,
     Confirmed,
     Demoted,
+    Detach,
     Feed,
     Install,
     JournalOp,
     Output,
     Serving,
+    Split,
     StateWanted,
     Wiped,
 )
 
-__all__ = ["FeedPage", "Host", "ReplicaIo", "ReplicaRunner", "compose_group"]
+__all__ = ["FeedPage", "Host", "Leaving", "ReplicaIo", "ReplicaRunner", "compose_group"]
 
 ROUNDS_MAX = 10_000
 """Of one settling: far beyond what a host can ask for; then it and the core ping-pong.
@@ -59,6 +62,17 @@ class FeedPage:
     pieces: tuple[Piece, ...]
     cursor: str | None
     withheld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The match's copy here is at its last record in `shard`, which says that it leaves
+    for the pinned shard `target`, as its `n`th pin. `target` 0: no longer."""
+
+    shard: int
+    match: str
+    target: int
+    n: int
 
 
 class ReplicaIo(Protocol):
@@ -99,6 +113,15 @@ class Host(Protocol):
 
     def install(self, install: Install) -> tuple[StoreOp, ...]:
         """Take states from the owner; what is to be persisted of them."""
+
+    def split(self, split: Split) -> tuple[StoreOp, ...]:
+        """A match changes its shard; what is to be persisted of it."""
+
+    def pin_asked(self, asked: Detach | Attach) -> None:
+        """Have a match say in its log that it leaves its shard, or stays."""
+
+    def take_leaving(self) -> Sequence[Leaving]:
+        """News of the matches that leave their shards, since the last call."""
 
     def committed(self, committed: Committed) -> None:
         """Apply, or release what waits; entries that are known are skipped."""
@@ -156,9 +179,12 @@ class ReplicaRunner:
         self._held += 1
         try:
             for _ in range(ROUNDS_MAX):
+                self._take_leaving()
                 clock_ms = None if self._wall_ms is None else self._wall_ms()
                 output = self.core.collect(self._now_ms, clock_ms)
-                if not self._obey(output) or not self.core.stirred:
+                obeyed = self._obey(output)
+                self._take_leaving()
+                if not obeyed or not self.core.stirred:
                     break
             else:
                 raise AssertionError(f"core and host do not settle: {output}")
@@ -279,7 +305,21 @@ class ReplicaRunner:
         self.core.ask_state(shard, match, now_ms)
         self.settle(now_ms)
 
+    def pin(self, match: str, now_ms: int) -> None:
+        """Begin to give a match of a shard that is served here a shard of its own.
+
+        Raises:
+            NotServing: Ask the owner of its shard.
+            PinRefused: It is pinned, or as many matches are as may be.
+        """
+        self.core.pin(match, now_ms)
+        self.settle(now_ms)
+
     # Obedience.
+
+    def _take_leaving(self) -> None:
+        for news in self.host.take_leaving():
+            self.core.left(news.shard, news.match, news.target, news.n, self._now_ms)
 
     def _obey(self, output: Output) -> bool:
         """Carry it out; False if there was nothing."""
@@ -292,6 +332,8 @@ class ReplicaRunner:
             if install.page == 0:  # what came of an earlier install is wiped
                 installed[install.shard] = []
             installed.setdefault(install.shard, []).extend(self.host.install(install))
+        for split in output.splits:
+            installed.setdefault(split.shard, []).extend(self.host.split(split))
         if output.journal or installed or output.ticket:
             group = compose_group(output.journal, installed)
             self._io.persist(output.ticket, group)
@@ -320,6 +362,8 @@ class ReplicaRunner:
         for wanted in output.states_wanted:
             pieces = self.host.state(wanted)
             self.core.state_copy(wanted.shard, wanted.node, pieces, self._now_ms)
+        for asked in output.pin_asks:
+            self.host.pin_asked(asked)
         copied: list[StoreOp] = []
         for shard, piece in output.state_copies:
             copied += self.host.copied(shard, piece)

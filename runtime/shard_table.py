@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from .frame import NodeEntry, ShardEntry, TableSnapshot
+from .control_plane import SHARDS_MAX
+from .frame import NodeEntry, PinEntry, ShardEntry, TableSnapshot
+from .pin_table import PinTable
 
 __all__ = ["ShardTable", "ShardTableStatistics"]
 
@@ -31,12 +33,17 @@ class ShardTableStatistics:
 
 
 class ShardTable:
-    """Owner and epoch of each shard, and where the nodes are."""
+    """Owner and epoch of each shard, those of pinned matches too, and where the nodes
+    are. `len` and `snapshot` count the fixed ones."""
 
-    def __init__(self, shards: int) -> None:
+    def __init__(self, shards: int, pins: PinTable | None = None) -> None:
+        """`pins` is whose else keeps it up to date; None: snapshots do."""
         if shards < 1:
             raise ValueError(f"a table has at least one shard, not {shards}")
         self._rows = [ShardEntry(shard, "", 0) for shard in range(shards)]
+        self.pins = PinTable(shards) if pins is None else pins
+        self._follows_pins = pins is None
+        self._pinned: dict[int, ShardEntry] = {}
         self._nodes: dict[str, NodeEntry] = {}
         self._revision = 0
 
@@ -65,15 +72,21 @@ class ShardTable:
         return len(self._rows)
 
     def __getitem__(self, shard: int) -> ShardEntry:
+        if shard >= SHARDS_MAX:
+            return self._pinned.get(shard) or ShardEntry(shard, "", 0)
         return self._rows[shard]
+
+    def shard_of(self, match: str) -> int:
+        """The shard that a match is in, as far as is known."""
+        return self.pins.shard_of(match)
 
     def owner(self, shard: int) -> str:
         """The owner's node id, "" while there is none."""
-        return self._rows[shard].owner
+        return self[shard].owner
 
     def epoch(self, shard: int) -> int:
         """0 until the shard has first been owned."""
-        return self._rows[shard].epoch
+        return self[shard].epoch
 
     def owned_by(self, node: str) -> list[int]:
         """The shards of one node, in order."""
@@ -87,6 +100,9 @@ class ShardTable:
         """
         changed = False
         for row in rows:
+            if row.shard >= SHARDS_MAX:
+                changed |= self._apply_pinned(row)
+                continue
             if not 0 <= row.shard < len(self._rows):
                 raise ValueError(f"shard {row.shard} is not in 0..{len(self) - 1}")
             known = self._rows[row.shard]
@@ -95,6 +111,26 @@ class ShardTable:
                 changed = True
         self._revision = max(self._revision, revision)
         return changed
+
+    def _apply_pinned(self, row: ShardEntry) -> bool:
+        known = self._pinned.get(row.shard)
+        if known is not None and (row.epoch < known.epoch or row == known):
+            return False
+        self._pinned[row.shard] = row
+        return True
+
+    def _follow_pins(self, pins: Iterable[PinEntry]) -> bool:
+        """The pins are these, and no others."""
+        found = {pin.match: pin.shard for pin in pins}
+        known = dict(self.pins)
+        if found == known:
+            return False
+        for match in known.keys() - found.keys():
+            self._pinned.pop(known[match], None)
+            self.pins.unpin(match)
+        for match, shard in found.items():
+            self.pins.pin(match, shard)
+        return True
 
     def set_nodes(self, nodes: Iterable[NodeEntry]) -> bool:
         """Replace what is known of the nodes; True if it changed."""
@@ -116,6 +152,10 @@ class ShardTable:
             )
         newer = snapshot.revision >= self._revision
         changed = self.apply(snapshot.shards, snapshot.revision)
+        rows = [ShardEntry(pin.shard, pin.owner, pin.epoch) for pin in snapshot.pins]
+        changed |= self.apply(rows)
+        if newer and self._follows_pins:
+            changed |= self._follow_pins(snapshot.pins)
         return (newer and self.set_nodes(snapshot.nodes)) or changed
 
     def snapshot(self, request: int) -> TableSnapshot:
@@ -125,6 +165,10 @@ class ShardTable:
             revision=self._revision,
             shards=tuple(self._rows),
             nodes=tuple(self._nodes[name] for name in sorted(self._nodes)),
+            pins=tuple(
+                PinEntry(match, shard, self.owner(shard), self.epoch(shard))
+                for match, shard in sorted(self.pins)
+            ),
         )
 
     def statistics(self) -> ShardTableStatistics:

@@ -104,6 +104,8 @@ class Arrivals:
 
     def _take_in(self, part: Part) -> Iterator[tuple[StoreOp, HotMatch | None]]:
         line = part.line
+        if self._is_elsewhere(line):
+            return
         if line.buried:
             yield Buried(line), None
             return
@@ -117,6 +119,19 @@ class Arrivals:
         # A follower is hot; but what is over is wanted seldom.
         if not line.ended and part.state:
             self._roster.wake(match)
+
+    def _is_elsewhere(self, line: MatchLine) -> bool:
+        """This node has the match in another shard, and further: it was pinned, and the
+        owner of its home still has it as it was when it left."""
+        held = self._roster.matches.get(line.match)
+        known = None if held is None else held.current_line()
+        if held is None:
+            known = self._roster.stored_line(line.shard, line.match)
+        if known is None or known.shard in (-1, line.shard):
+            return False
+        index = known.index if held is None else held.index
+        # At the same record it has left its home: the pinned one is what counts.
+        return index > line.index or (index == line.index and known.shard > line.shard)
 
     def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
         line = part.line
@@ -164,6 +179,7 @@ class Arrivals:
         roster.unstick(match)
         match.asks = asks  # a game that differs again and again is not asked for ever
         roster.tiers.used(match, roster.now_ms)
+        roster.note_place(match)
         return ""
 
     def _records_behind(

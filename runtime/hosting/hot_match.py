@@ -23,7 +23,14 @@ from ..journal import MatchLine
 from ..match_state import MatchState
 from ..record_codec import unpack_record
 
-__all__ = ["INABILITIES", "HotMatch", "blank_line", "line_of", "line_of_creation"]
+__all__ = [
+    "INABILITIES",
+    "HotMatch",
+    "blank_line",
+    "line_of",
+    "line_of_creation",
+    "placed_by",
+]
 
 INABILITIES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -60,6 +67,8 @@ class HotMatch:
         "looked",
         "marks",
         "match",
+        "pinned",
+        "pins",
         "retry_ms",
         "shard",
         "state",
@@ -98,6 +107,10 @@ class HotMatch:
         self.failures = 0
         self.retry_ms: int | None = 0 if self.stuck else None
         """When to try again to get unstuck; None: not by itself."""
+        self.pinned = line.pinned
+        """By the last record, whether or not it can be played here: its own shard, if
+        it is there or leaves for it."""
+        self.pins = line.pins
         self.asks = 0
         self.asked_ms = 0
 
@@ -115,9 +128,28 @@ class HotMatch:
         """What is known of it now."""
         if self.state is not None:
             return line_of(self.state, self.shard, self.code)
-        if self.code != self.line.quarantined:
-            return msgspec.structs.replace(self.line, quarantined=self.code)
+        known = (self.line.quarantined, self.line.pinned, self.line.shard)
+        if known != (self.code, self.pinned, self.shard):
+            return msgspec.structs.replace(
+                self.line,
+                quarantined=self.code,
+                pinned=self.pinned,
+                pins=self.pins,
+                shard=self.shard,
+            )
         return self.line
+
+
+def placed_by(packed: bytes) -> tuple[int, int] | None:
+    """What a packed record says of the match's place: its own shard (0: home), and how
+    often it was to leave home. None: nothing."""
+    try:
+        record = unpack_record(packed)
+    except CodecError:
+        return None
+    if record.kind is RecordKind.DETACH:
+        return record.input["shard"], record.input["n"]
+    return (0, 0) if record.kind is RecordKind.ATTACH else None
 
 
 def line_of(state: MatchState, shard: int, code: str = "") -> MatchLine:
@@ -138,6 +170,8 @@ def line_of(state: MatchState, shard: int, code: str = "") -> MatchLine:
         state.ended,
         code,
         reported=state.reported,
+        pinned=state.pinned,
+        pins=state.pins,
     )
 
 

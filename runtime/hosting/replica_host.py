@@ -13,22 +13,25 @@ them, in the order in which it must be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ..clock import Clock
 from ..journal import StoreOp
 from ..match_change import Change
-from ..replica_runner import FeedPage
+from ..replica_runner import FeedPage, Leaving
 from ..replication.message import Entry, Piece
 from ..replication.output import (
     Alarm,
+    Attach,
     Committed,
     Confirmed,
     Demoted,
+    Detach,
     Feed,
     Install,
     Serving,
+    Split,
     StateWanted,
 )
 from .replicated_committer import ReplicatedCommitter
@@ -54,6 +57,15 @@ class Matches(Protocol):
     def work(self) -> None:
         """Let those actors work that were woken."""
 
+    def detach(self, match: str) -> None:
+        """Log that the match leaves its home, and hold it from then on."""
+
+    def attach(self, match: str) -> None:
+        """Log that it stays there."""
+
+    def forsake(self, match: str) -> None:
+        """It is in another shard from now on."""
+
 
 class States(Protocol):
     """Committed states; see `ReplicaStates`."""
@@ -67,6 +79,10 @@ class States(Protocol):
     def install(self, install: Install) -> tuple[StoreOp, ...]: ...
 
     def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]: ...
+
+    def split(self, split: Split) -> tuple[StoreOp, ...]: ...
+
+    def take_leaving(self) -> Sequence[Leaving]: ...
 
     def state_pieces(self, match: str) -> tuple[Piece, ...]: ...
 
@@ -114,6 +130,25 @@ class ReplicaHost:
         ops = self._states.install(install)
         self._report()
         return ops
+
+    def split(self, split: Split) -> tuple[StoreOp, ...]:
+        """A match changes its shard: no actor serves it where it was."""
+        self._matches.forsake(split.match)
+        ops = self._states.split(split)
+        self._report()
+        return ops
+
+    def pin_asked(self, asked: Detach | Attach) -> None:
+        """Have the match log it."""
+        if isinstance(asked, Detach):
+            self._matches.detach(asked.match)
+        else:
+            self._matches.attach(asked.match)
+        self._matches.work()
+
+    def take_leaving(self) -> Sequence[Leaving]:
+        """News of the matches that leave their shards."""
+        return self._states.take_leaving()
 
     def committed(self, committed: Committed) -> None:
         """Apply, or release what waits."""

@@ -38,13 +38,15 @@ from ..match_change import Change
 from ..match_codec import FindMachine
 from ..match_state import MatchState
 from ..record_codec import unpack_record
-from ..replica_runner import FeedPage
+from ..replica_runner import FeedPage, Leaving
 from ..replication.message import Entry, Piece
-from ..replication.output import Alarm, Feed, Install
+from ..replication.output import Alarm, Feed, Install, Split
+from ..replication.pinning import BASE_EPOCH, BASE_SEQ
 from ..replication.recovered import Recovered
 from .arrivals import Arrivals
+from .checkpoint import save
 from .feed import Feeder
-from .hot_match import HotMatch, blank_line, line_of, line_of_creation
+from .hot_match import HotMatch, blank_line, line_of, line_of_creation, placed_by
 from .options import HostingOptions
 from .past import MARK_EVERY, pack_mark
 from .restore import CannotRestore, play
@@ -113,6 +115,7 @@ class ReplicaStates:
             store, self._options.ended_retention_s, keep_unreported=keep_unreported
         )
         self._shards: set[int] = set()  # whose manifests are walked
+        self._homes: dict[int, int] = {}  # where a pinned match came from
         self._burials: dict[str, Buried] = {}
         self._unburied: list[Buried] = []
         # What was given out to be written, by identity, and whose it is.
@@ -337,6 +340,41 @@ class ReplicaStates:
         self._arrivals.copied(shard, piece)
         return ()
 
+    def split(self, split: Split) -> tuple[StoreOp, ...]:
+        """A match changes its shard: what is to be persisted of it, all of it.
+
+        `back`: what this gave out the last time was lost, and counts for nothing.
+        """
+        match = self._held(split.match)
+        assert match is not None, split
+        roster = self._roster
+        if split.back:
+            roster.bring(match, self._homes.pop(split.shard))
+            roster.checkpoints.wipe(split.shard)
+            self._shards.discard(split.shard)
+            roster.checkpoints.touch(match, roster.now_ms)
+            return ()
+        self._homes[split.shard] = match.shard
+        roster.bring(match, split.shard)
+        self._shards.add(split.shard)
+        roster.checkpoints.start_at(split.shard, BASE_SEQ, BASE_EPOCH)
+        if match.body is None and (match.stuck or not roster.wake(match)):
+            # It goes as it is stored, with all of its records: it cannot be played.
+            try:
+                match.body = self._store.state(match.match) or b""
+            except JournalCorrupt as error:
+                roster.alarm(split.shard, "state_corrupt", str(error))
+                match.body = b""
+        ops = tuple(save(match))
+        for op in ops:
+            self._given[id(op)] = (op, match)
+        return ops
+
+    def take_leaving(self) -> list[Leaving]:
+        """News of the matches that leave their shards, since the last time."""
+        news, self._roster.news = self._roster.news, []
+        return news
+
     def wipe(self, shard: int) -> None:
         """The shard's matches are here no longer."""
         self._arrivals.wipe(shard)
@@ -505,6 +543,8 @@ class ReplicaStates:
             why = f"record {entry.index} came behind record {match.index}"
             roster.set_apart(match, "log_gap", why)
             return None
+        if match.shard != shard:
+            roster.bring(match, shard)  # it goes on there: so it has come there
         return match
 
     def _play_again(self, match: HotMatch, packed: bytes, error: CannotRestore) -> None:
@@ -534,6 +574,9 @@ class ReplicaStates:
             match, entry.seq, entry.epoch, len(packed), roster.now_ms
         )
         state = match.state
+        if state is None or match.stuck:
+            match.pinned, match.pins = placed_by(packed) or (match.pinned, match.pins)
+        roster.note_place(match)
         if state is not None and not match.stuck:
             if entry.index == 0:
                 match.line = line_of(state, match.shard, match.code)

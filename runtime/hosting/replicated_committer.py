@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar, Protocol
 
+from ..committer import Committer
 from ..errors import NotServing, ProposalRefused, ProposalsFull
 from ..match_change import Change
-from ..match_id import shard_of
+from ..pin_table import PinTable
 from ..record_codec import pack_record
 from ..replication.message import Entry, Raw
 from ..replication.output import Confirmed, Demoted
@@ -127,17 +128,26 @@ class ReplicatedCommitter:
         now_ms: Callable[[], int],
         *,
         shards: int,
+        pins: PinTable | None = None,
     ) -> None:
-        """`now_ms` is the clock of the replicas: monotonic, not the wall's."""
+        """`now_ms` is the clock of the replicas: monotonic, not the wall's. `pins` says
+        where pinned matches are; the caller keeps it up to date."""
         self._replicas = replicas
         self._states = states
         self._now_ms = now_ms
-        self._count = shards
+        self._pins = PinTable(shards) if pins is None else pins
         self._shards: dict[int, _Shard] = {}
         self._dirty: dict[int, None] = {}
         self._stuck: set[int] = set()  # refused, with nothing committed since
         self._flushing = False
         self._committed = self._abandoned = self._confirmed = self._put_off = 0
+
+    def at_shard(self, shard: int) -> Committer:
+        """The same for actors of that shard, wherever their matches are said to be.
+
+        An actor may still live when its match has gone: nothing of it gets elsewhere.
+        """
+        return _AtShard(self, shard)
 
     # What actors ask.
 
@@ -145,7 +155,7 @@ class ReplicatedCommitter:
         """`busy` or `degraded`, while the match's shard can take nothing more."""
         if not self._dirty:  # nothing waits anywhere
             return ""
-        shard = self._shards.get(shard_of(match, self._count))
+        shard = self._shards.get(self._pins.shard_of(match))
         if shard is None:
             return ""
         if shard.problem:
@@ -159,9 +169,11 @@ class ReplicatedCommitter:
         *,
         on_commit: Callable[[int], None],
         on_abandon: Callable[[int], None],
+        number: int | None = None,
     ) -> None:
-        """Take changes, in order of their index; never waits."""
-        number, shard = self._shard_of(match)
+        """Take changes, in order of their index; never waits. `number` is the shard
+        that the caller serves the match in; None: where the match is."""
+        number, shard = self._shard_of(match, number)
         for change in changes:
             index = change.record.index
             shard.queued.append(_Record(match, index, change, on_commit, on_abandon))
@@ -172,9 +184,10 @@ class ReplicatedCommitter:
         match: str,
         on_confirmed: Callable[[], None],
         on_lost: Callable[[], None] | None = None,
+        number: int | None = None,
     ) -> None:
-        """Ask whether this node still owns the match's shard."""
-        number, shard = self._shard_of(match)
+        """Ask whether this node still owns the match's shard, or that one."""
+        number, shard = self._shard_of(match, number)
         if on_lost is not None and shard.questions >= _ASKED_MAX:
             on_lost()
             return
@@ -272,8 +285,9 @@ class ReplicatedCommitter:
             put_off=self._put_off,
         )
 
-    def _shard_of(self, match: str) -> tuple[int, _Shard]:
-        number = shard_of(match, self._count)
+    def _shard_of(self, match: str, number: int | None) -> tuple[int, _Shard]:
+        if number is None:
+            number = self._pins.shard_of(match)
         shard = self._shards.get(number)
         if shard is None:
             shard = self._shards[number] = _Shard()
@@ -305,6 +319,47 @@ class ReplicatedCommitter:
             shard.queued.popleft()
             record.seq, record.packed, seq = seq, None, seq + 1
             shard.proposed[record.match, record.index] = record
+
+
+class _AtShard:
+    """A `Committer` for the actors of one shard."""
+
+    def __init__(self, committer: ReplicatedCommitter, shard: int) -> None:
+        self._shard = shard
+        self.problem = committer.problem
+        self.flush = committer.flush
+        self._committer = committer
+
+    @property
+    def waiting(self) -> bool:
+        return self._committer.waiting
+
+    def at_shard(self, shard: int) -> Committer:
+        return self._committer.at_shard(shard)
+
+    def submit(
+        self,
+        match: str,
+        changes: Sequence[Change],
+        *,
+        on_commit: Callable[[int], None],
+        on_abandon: Callable[[int], None],
+    ) -> None:
+        self._committer.submit(
+            match,
+            changes,
+            on_commit=on_commit,
+            on_abandon=on_abandon,
+            number=self._shard,
+        )
+
+    def confirm(
+        self,
+        match: str,
+        on_confirmed: Callable[[], None],
+        on_lost: Callable[[], None] | None = None,
+    ) -> None:
+        self._committer.confirm(match, on_confirmed, on_lost, self._shard)
 
 
 def _packed(record: _Record) -> Raw:

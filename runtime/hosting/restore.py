@@ -36,6 +36,8 @@ _KNOWN_KINDS = frozenset(
         RecordKind.TAKEBACK,
         RecordKind.CREDIT_OUTAGE,
         RecordKind.RESULT_DELIVERED,
+        RecordKind.DETACH,
+        RecordKind.ATTACH,
     }
 )
 

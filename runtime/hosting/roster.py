@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ..control_plane import SHARDS_MAX
 from ..errors import JournalCorrupt
 from ..journal import MatchLine, StoreReader
 from ..match_codec import FindMachine
+from ..replica_runner import Leaving
 from ..replication.output import Alarm
 from .checkpoint import Checkpoints
 from .hot_match import INABILITIES, HotMatch, blank_line
@@ -50,6 +52,9 @@ class Roster:
         self.alarms: list[Alarm] = []
         self.now_ms = 0
         self.counts: defaultdict[str, int] = defaultdict(int)
+        self.news: list[Leaving] = []
+        """Of matches that leave their shards, not taken yet."""
+        self._leaving: dict[str, Leaving] = {}
         self._shards: defaultdict[int, dict[str, HotMatch]] = defaultdict(dict)
 
     def members(self, shard: int) -> dict[str, HotMatch]:
@@ -61,7 +66,10 @@ class Roster:
         return list(self._shards)
 
     def hold(self, match: HotMatch) -> None:
-        """It is in memory from now on."""
+        """It is in memory from now on, instead of an older copy of another shard."""
+        known = self.matches.get(match.match)
+        if known is not None and known is not match:
+            self.drop(known)
         self.matches[match.match] = match
         self._shards[match.shard][match.match] = match
         match.used_ms = self.now_ms
@@ -69,6 +77,40 @@ class Roster:
             self.apart[match.match] = match
         if match.line.ended:
             self.tiers.used(match, self.now_ms)
+        self.note_place(match)
+
+    def note_place(self, match: HotMatch) -> None:
+        """Its last record may say that it leaves its shard, or that it does not."""
+        state = match.state
+        if state is not None and not match.stuck:
+            match.pinned, match.pins = state.pinned, state.pins
+        leaves = match.pinned and match.shard < SHARDS_MAX
+        known = self._leaving.get(match.match)
+        if leaves:
+            news = Leaving(match.shard, match.match, match.pinned, match.pins)
+            if news != known:
+                self._stays(match.match)
+                self._leaving[match.match] = news
+                self.news.append(news)
+        elif known is not None:
+            self._stays(match.match)
+
+    def _stays(self, match: str) -> None:
+        known = self._leaving.pop(match, None)
+        if known is not None:
+            self.news.append(Leaving(known.shard, match, 0, 0))
+
+    def bring(self, match: HotMatch, shard: int) -> None:
+        """It is in that shard from now on."""
+        self.checkpoints.forget(match)
+        match.dirty = False
+        members = self._shards[match.shard]
+        members.pop(match.match, None)
+        if not members:
+            del self._shards[match.shard]
+        match.shard = shard
+        self._shards[shard][match.match] = match
+        self.note_place(match)
 
     def drop(self, match: HotMatch) -> None:
         """It is in memory no longer."""
@@ -87,6 +129,8 @@ class Roster:
         """Nothing of the shard is in memory any more."""
         for match in list(self.members(shard).values()):
             self.drop(match)
+        for news in [n for n in self._leaving.values() if n.shard == shard]:
+            self._stays(news.match)  # of ended ones too, which were not in memory
         self.checkpoints.wipe(shard)
 
     def stored_line(self, shard: int, match: str) -> MatchLine | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..control_plane import ShardRecord
+from ..control_plane import SHARDS_MAX, ShardRecord
 from .data import ReplicaData
 from .effects import Effects
 from .me import Me
@@ -59,6 +59,18 @@ class Context:
             and all(node == self.me.node for node, _ in record.isr)
             and self.mine not in record.isr
         )
+
+    @property
+    def pinned(self) -> bool:
+        """Its shard is that of one pinned match."""
+        return self.shard >= SHARDS_MAX
+
+    @property
+    def based(self) -> bool:
+        """It holds durably what the log begins behind. A pinned shard begins with what
+        its match was when it left its home shard: who has not got that yet, from its
+        own copy or from the owner, has nothing to acknowledge, or to claim, with."""
+        return not self.pinned or self.data.durable_seq >= 1
 
     def alarm(self, code: str, message: str) -> None:
         self.effects.alarms.append(Alarm(self.shard, code, message))

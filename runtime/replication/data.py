@@ -151,6 +151,21 @@ class ReplicaData:
             self.wiped_ticket = self._effects.ticket
             self._wait()
 
+    def begin_at(self, base_seq: int, base_epoch: int) -> None:
+        """Begin behind a base that the host makes of what it has, in this very group.
+
+        Nothing was here before.
+        """
+        assert not self.log.base_seq, self.log.base_seq
+        assert not self.last_seq, self.last_seq
+        self.wipe(base_seq, base_epoch, complete=True)
+
+    def unbegin(self) -> None:
+        """The group with the base was lost: as if `begin_at` had not been called."""
+        assert self.durable_seq == 0, self.durable_seq
+        self.log.reset(0, 0)
+        self.commit = self.journaled_seq = self._hinted = 0
+
     # What the disk says.
 
     def persisted(self, ticket: int) -> None:

@@ -10,20 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..control_plane import ShardRecord
+from ..coordinator import Write
 from ..frame import ShardEntry
 from .message import Message, Piece
 from .output import (
     Alarm,
+    Attach,
     CasRequest,
     Committed,
     Confirmed,
     Demoted,
+    Detach,
     Feed,
+    IdentityKept,
     Install,
     JournalOp,
     Output,
     Send,
     Serving,
+    Split,
     StateWanted,
 )
 
@@ -35,12 +40,13 @@ class RecordWrite:
     """Write a shard's record if its revision is `expected` (0: absent).
 
     Answer with `ShardReplica.answered(nonce, …)`, whatever comes. The nonce is the
-    record's `claim`.
+    record's `claim`. `companions` land with it or not at all.
     """
 
     shard: int
     expected: int
     record: ShardRecord
+    companions: tuple[Write, ...] = ()
 
     @property
     def nonce(self) -> str:
@@ -60,8 +66,10 @@ class Effects:
         "installs",
         "journal",
         "list_again",
+        "pin_asks",
         "sends",
         "serving",
+        "splits",
         "state_copies",
         "states_wanted",
         "table",
@@ -87,6 +95,13 @@ class Effects:
         self.ticket += 1
         return self.ticket - 1
 
+    def shards_since(self, first: int) -> list[int]:
+        """Those with journal operations from place `first` on."""
+        ops = self.journal[first:]
+        return list(
+            dict.fromkeys(op.shard for op in ops if not isinstance(op, IdentityKept))
+        )
+
     def take_writes(self) -> list[RecordWrite]:
         """The record writes asked for since the last call."""
         writes, self.writes = self.writes, []
@@ -100,6 +115,7 @@ class Effects:
             alarms=tuple(self.alarms),
             demoted=tuple(self.demoted),
             installs=tuple(self.installs),
+            splits=tuple(self.splits),
             ticket=ticket,
             journal=tuple(self.journal),
             sends=tuple(self.sends),
@@ -110,6 +126,7 @@ class Effects:
             feeds=tuple(self.feeds),
             states_wanted=tuple(self.states_wanted),
             state_copies=tuple(self.state_copies),
+            pin_asks=tuple(self.pin_asks),
             table=tuple(self.table),
             list_again=self.list_again,
             timer_ms=timer_ms,
@@ -122,6 +139,7 @@ class Effects:
         self.alarms: list[Alarm] = []
         self.demoted: list[Demoted] = []
         self.installs: list[Install] = []
+        self.splits: list[Split] = []
         self.journal: list[JournalOp] = []
         self.sends: list[Send] = []
         self.committed: list[Committed] = []
@@ -130,5 +148,6 @@ class Effects:
         self.feeds: list[Feed] = []
         self.states_wanted: list[StateWanted] = []
         self.state_copies: list[tuple[int, Piece]] = []
+        self.pin_asks: list[Detach | Attach] = []
         self.table: list[ShardEntry] = []
         self.list_again = False

@@ -20,6 +20,8 @@ Rules:
    its way. Silence says nothing.
 8. After a start nothing is acknowledged until the record was read, or a promise was
    found on the disk: a replica that forgot a promise must not break it.
+9. In the in-sync set of a pinned shard it is mute until it has the base. It is evicted
+   if that takes long; then it is a learner, and is sent the base.
 """
 
 from __future__ import annotations
@@ -183,8 +185,10 @@ class Follower:
         return epoch < self._context.data.promised
 
     def _may_take_part(self) -> bool:
-        """Rule 8."""
+        """Rules 8 and 9."""
         context = self._context
+        if context.in_isr() and not context.based:
+            return False
         return context.register.known or context.data.promised_found
 
     def _joins_on(self, prev_seq: int, prev_epoch: int) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..control_plane import Keys
+from .pin_board import PinBoard
+
 __all__ = ["Me"]
 
 
@@ -32,6 +35,9 @@ class Me:
     unfit: dict[int, frozenset[str]] = field(default_factory=dict)
     """By shard: nodes without a game version that it uses. They learn, but do not join
     the in-sync set; and who is in it already claims only after the others."""
+    keys: Keys | None = None
+    """Where the coordinator's records are."""
+    pins: PinBoard = field(default_factory=PinBoard)
     heard: dict[str, int] = field(default_factory=dict)
     """When something was last heard of a node (`now_ms`): any message of it counts."""
     clock_ms: int = 0

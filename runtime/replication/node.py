@@ -23,6 +23,7 @@ from ..coordinator import (
     Change,
     Listing,
 )
+from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
@@ -31,7 +32,8 @@ from .me import Me
 from .message import Alive, Message, Piece, Raw
 from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
-from .output import Feed, IdentityKept, Output
+from .output import Feed, Output
+from .pin_board import PinBoard
 from .placer import Placer
 from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
@@ -39,6 +41,7 @@ from .recovered import Recovered
 from .role import Role
 from .shard import ShardReplica
 from .shard_statistics import ShardStatistics
+from .shards import Shards
 from .timers import Timers
 
 __all__ = ["NodeReplicas"]
@@ -60,7 +63,9 @@ class NodeReplicas:
         options: ReplicationOptions,
         recovered: Recovered,
         layout: Sequence[tuple[str, ...]],
+        pins: PinTable | None = None,
     ) -> None:
+        """`pins` is kept up to date, for whoever else looks for matches."""
         if not boot or "." in boot:
             raise ValueError(f"a boot is not empty and has no dot: {boot!r}")
         self._keys = keys
@@ -72,7 +77,10 @@ class NodeReplicas:
             ident="" if self._durable else recovered.ident or boot,
             min_isr=cluster.min_isr,
             durability=cluster.durability,
+            keys=keys,
+            pins=PinBoard(PinTable(len(layout)) if pins is None else pins),
         )
+        self._me.pins.cap = options.pins_max
         self._identity = Identity(
             keys.replica(node),
             boot,
@@ -80,18 +88,12 @@ class NodeReplicas:
             recovered=recovered,
             options=options,
         )
-        self._shards = [
-            ShardReplica(
-                shard,
-                self._me,
-                self._effects,
-                options,
-                recovered.shards.get(shard),
-                wanted,
-            )
-            for shard, wanted in enumerate(layout)
-        ]
-        self._readings = Readings(keys, len(layout))
+        self._readings = Readings(keys, len(layout), self._me.pins)
+        self._shards = Shards(
+            self._me, self._effects, options, recovered.shards, layout
+        )
+        for shard in self._shards:
+            self._readings.expect(shard)
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
         self._placer = Placer(node, boot, cluster.copies, options)
@@ -137,8 +139,7 @@ class NodeReplicas:
     def changed(self, changes: Sequence[Change], now_ms: int) -> None:
         """One transaction, as a watch told of it."""
         self._note(now_ms)
-        for reading in self._readings.changed(changes):
-            self._take(reading)
+        self._take_changes(changes)
         for change in changes:
             if (
                 change.key == self._keys.replica(self._me.node)
@@ -181,7 +182,7 @@ class NodeReplicas:
         self._counters.received(message)
         if isinstance(message, Alive):
             self._on_alive(node, message)
-        elif 0 <= message.shard < len(self._shards):
+        elif message.shard in self._shards:
             self._touch(message.shard).received(node, message, self._now_ms)
 
     def link_up(self, node: str, now_ms: int) -> None:
@@ -210,7 +211,7 @@ class NodeReplicas:
         self._note(now_ms)
         known, self._me.unfit = self._me.unfit, dict(unfit)
         for shard in sorted(known.keys() | unfit.keys()):
-            if known.get(shard) != unfit.get(shard) and shard < len(self._shards):
+            if known.get(shard) != unfit.get(shard) and shard in self._shards:
                 self._touch(shard)
 
     # What the disk says.
@@ -239,10 +240,10 @@ class NodeReplicas:
         """The journal works again."""
         self._note(now_ms)
         if not self._durable:
-            self._effects.journal += self._mirror.repaired(enumerate(self._shards))
+            self._effects.journal += self._mirror.repaired(self._shards.items())
             return
         self._disk_works = True
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).disk_ok(self._now_ms)
 
     # What the host says.
@@ -270,6 +271,22 @@ class NodeReplicas:
         """
         self._note(now_ms)
         return self._touch(shard).confirm(self._now_ms)
+
+    def pin(self, match: str, now_ms: int) -> None:
+        """Begin to give a match that is served here a shard of its own.
+
+        Raises:
+            NotServing, PinRefused: It cannot be pinned, or not here.
+        """
+        self._note(now_ms)
+        self._me.pins.check_free(match)
+        self._touch(self.pins.home(match)).pin(match, self._now_ms)
+
+    def left(self, shard: int, match: str, target: int, n: int, now_ms: int) -> None:
+        """The match's copy leaves `shard`: see `replica_runner.Leaving`."""
+        self._note(now_ms)
+        self._me.pins.left(shard, match, target, n)
+        self._touched |= dict.fromkeys(s for s in (shard, target) if s in self._shards)
 
     def feed(
         self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
@@ -317,6 +334,8 @@ class NodeReplicas:
         for shard in self._timers.pop(self._now_ms):
             self._touch(shard).tick(self._now_ms)
         ticket = self._settle()
+        self._effects.alarms += self._readings.alarms
+        self._readings.alarms.clear()
         self._place()
         self._writer.add(self._effects.take_writes())
         self._beat()
@@ -324,6 +343,11 @@ class NodeReplicas:
         output = self._effects.take_output(ticket, cas, self._next_ms())
         self._counters.collected(output)
         return output
+
+    @property
+    def pins(self) -> PinTable:
+        """As far as they are known."""
+        return self._me.pins.table
 
     @property
     def ident(self) -> str:
@@ -344,7 +368,7 @@ class NodeReplicas:
         """Epoch by shard, for the shards that are served now."""
         return {
             shard: replica.epoch
-            for shard, replica in enumerate(self._shards)
+            for shard, replica in self._shards.items()
             if replica.serving
         }
 
@@ -355,11 +379,11 @@ class NodeReplicas:
         """
         if not self._readings.listed:
             return len(self._shards)
-        return sum(self._is_outstanding(shard) for shard in range(len(self._shards)))
+        return self._shards.outstanding(self._readings.records, self._me)
 
     def record(self, shard: int) -> ShardRecord | None:
         """The newest reading of a shard's record."""
-        return self._readings.records[shard]
+        return self._readings.records.get(shard)
 
     def uncommitted(self, shard: int) -> int:
         """Entries of a shard that wait for its copies here."""
@@ -373,10 +397,11 @@ class NodeReplicas:
     def statistics(self) -> NodeStatistics:
         """Gauges and counters of all shards together."""
         return NodeStatistics.of(
-            self._shards,
+            list(self._shards.values()),
             replace(self._counters),
             open=self._identity.open,
             outstanding=self.outstanding(),
+            pinned=len(self.pins),
             writes_in_flight=self._writer.in_flight,
         )
 
@@ -386,14 +411,22 @@ class NodeReplicas:
         Raises:
             AssertionError: This core is wrong.
         """
-        for replica in self._shards:
-            replica.check()
-            if replica.role is Role.OWNER:
-                assert self._identity.open, replica.role
+        self._shards.check(may_own=self._identity.open)
 
     # Readings.
 
+    def _take_changes(self, changes: Sequence[Change]) -> None:
+        for reading in self._readings.changed(changes):
+            self._take(reading)
+        for match in [self._keys.pin_of(change.key) for change in changes]:
+            if match is not None:
+                self._touch(self.pins.home(match))
+
     def _take(self, reading: Reading) -> None:
+        if reading.shard not in self._shards:
+            if reading.record is None and reading.fault is None:
+                return
+            self._shards.add(reading.shard)
         replica = self._touch(reading.shard)
         self._regroup = True
         if reading.fault is not None:
@@ -406,7 +439,7 @@ class NodeReplicas:
             f"the coordinator went back from revision {asked_at} to {revision}:"
             " was it restored from a backup?"
         )
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).stop("coordinator_went_back", message)
 
     def _on_answer(self, answer: Answer, asked: RecordWrite) -> None:
@@ -421,12 +454,18 @@ class NodeReplicas:
             return
         if isinstance(outcome, CasOk):
             self._counters.wrote(
-                self._readings.records[shard], asked.record, self._me.node
+                self._readings.records.get(shard), asked.record, self._me.node
             )
         self._touch(shard).answered(asked.nonce, outcome, answer.moved, self._now_ms)
         if isinstance(outcome, CasOk):
             self._regroup |= self._readings.landed(
                 shard, outcome.revision, asked.record
+            )
+            self._take_changes(
+                [
+                    Change(write.key, write.value, outcome.revision)
+                    for write in asked.companions
+                ]
             )
         elif answer.moved:
             known = self._readings.revisions[shard] != answer.write.expected
@@ -434,9 +473,9 @@ class NodeReplicas:
 
     def _on_alive(self, node: str, message: Alive) -> None:
         for shard, epoch in message.owned:
-            if not 0 <= shard < len(self._shards):
+            replica = self._shards.get(shard)
+            if replica is None:
                 continue
-            replica = self._shards[shard]
             replica.alive(node, epoch, message.clock_ms, self._now_ms)
             usual = replica.role in (Role.FOLLOWER, Role.LEARNER)
             if not usual or replica.epoch != epoch or replica.owner != node:
@@ -452,7 +491,7 @@ class NodeReplicas:
         return self._shards[shard]
 
     def _touch_all(self) -> None:
-        self._touched = dict.fromkeys(range(len(self._shards)))
+        self._touched = dict.fromkeys(self._shards)
 
     def _step_identity(self) -> None:
         identity = self._identity
@@ -479,7 +518,7 @@ class NodeReplicas:
             return
         self._standing_down = True
         self._me.serving_allowed = False
-        for shard in range(len(self._shards)):
+        for shard in self._shards:
             self._touch(shard).resign(self._now_ms)
 
     def _settle(self) -> int:
@@ -497,7 +536,7 @@ class NodeReplicas:
             if ticket == 0:
                 break
             newest = ticket
-            self._waiting[ticket] = self._waiters(first)
+            self._waiting[ticket] = self._effects.shards_since(first)
             if self._durable:
                 return ticket
             first = len(self._effects.journal)
@@ -520,13 +559,6 @@ class NodeReplicas:
             else:
                 self._owning[shard] = owning
 
-    def _waiters(self, first: int) -> list[int]:
-        """Shards with operations in the group that begins at `first`."""
-        ops = self._effects.journal[first:]
-        return list(
-            dict.fromkeys(op.shard for op in ops if not isinstance(op, IdentityKept))
-        )
-
     def _on_persisted(self, ticket: int) -> None:
         if ticket == self._identity_ticket != 0:
             self._identity_ticket = 0
@@ -538,7 +570,7 @@ class NodeReplicas:
         due_ms = self._placing_due_ms()
         if due_ms is None or due_ms > self._now_ms:
             return
-        stopped = [s for s, r in enumerate(self._shards) if r.stopped is not None]
+        stopped = [s for s, r in self._shards.items() if r.stopped is not None]
         writes = self._placer.writes(self._readings, stopped, self._now_ms)
         self._counters.want_edits += len(writes)
         self._placing += len(writes)
@@ -566,14 +598,3 @@ class NodeReplicas:
             self._placing_due_ms(),
         )
         return min((time for time in times if time is not None), default=None)
-
-    def _is_outstanding(self, shard: int) -> bool:
-        replica, record = self._shards[shard], self._readings.records[shard]
-        if replica.stopped is not None:
-            return False
-        if record is None:
-            return True
-        node = self._me.node
-        if record.owner == node:
-            return not replica.serving
-        return node in record.want and (node, self._me.ident) not in record.isr

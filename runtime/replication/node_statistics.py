@@ -100,6 +100,7 @@ class NodeStatistics:
             "short",
             "degraded",
             "outstanding",
+            "pinned",
             "uncommitted",
             "writes_in_flight",
             "lag",
@@ -121,6 +122,8 @@ class NodeStatistics:
     """Shards owned here that take no actions, for lack of copies in sync."""
     outstanding: int
     """Shards meant for this node that it neither serves nor follows in sync yet."""
+    pinned: int
+    """Matches of the cluster that have a shard of their own."""
     uncommitted: int
     """Entries that wait for a commit, in all shards that are owned."""
     writes_in_flight: int
@@ -139,6 +142,7 @@ class NodeStatistics:
         *,
         open: bool,
         outstanding: int,
+        pinned: int,
         writes_in_flight: int,
     ) -> NodeStatistics:
         """Add up what the shards say."""
@@ -159,6 +163,7 @@ class NodeStatistics:
             short=sum(_is_short(shard) for shard in owned),
             degraded=sum(_is_degraded(shard) for shard in owned),
             outstanding=outstanding,
+            pinned=pinned,
             uncommitted=sum(shard.last_seq - shard.commit for shard in owned),
             writes_in_flight=writes_in_flight,
             lag=max((lag for _, lag in lags), default=0),

@@ -26,6 +26,12 @@ class ReplicationOptions:
     """Entries without an answer are sent again after so long."""
     hold_ms: int = 200
     """A planned change of owner may hold new actions so long."""
+    pin_hold_ms: int = 1000
+    """A match that is being pinned, or folded back, is held so long; then it goes on
+    where it is as soon as that is safe."""
+    pins_max: int = 256
+    """Matches that may be pinned in a cluster: each has a record, a log, and a place in
+    every heartbeat."""
     first_claim_ms: int = 1000
     """Per place in `want`: who claims a shard that nobody has ever owned."""
     cas_pause_ms: int = 100

@@ -16,11 +16,13 @@ from .message import Entry, Message, Piece
 __all__ = [
     "Alarm",
     "Appended",
+    "Attach",
     "CasRequest",
     "Commit",
     "Committed",
     "Confirmed",
     "Demoted",
+    "Detach",
     "Feed",
     "IdentityKept",
     "Install",
@@ -29,6 +31,7 @@ __all__ = [
     "Promised",
     "Send",
     "Serving",
+    "Split",
     "StateWanted",
     "Truncated",
     "Wiped",
@@ -196,12 +199,42 @@ class StateWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """Bring the match from the shard where it is, at its last record there, to `shard`.
+
+    What is to be persisted of it goes before the `Wiped` of `shard` that completes it,
+    in the same group. `back`: that group was lost, and with it the whole step: undo it.
+    """
+
+    shard: int
+    match: str
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Let the match take no more commands, and log that it leaves its shard."""
+
+    shard: int
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Log that the match stays in its shard, after all: it goes on there."""
+
+    shard: int
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What the shell must do, in the order of the fields."""
 
     alarms: tuple[Alarm, ...] = ()
     demoted: tuple[Demoted, ...] = ()
     installs: tuple[Install, ...] = ()
+    splits: tuple[Split, ...] = ()
     ticket: int = 0
     """Of `journal`; 0 when nobody waits for it."""
     journal: tuple[JournalOp, ...] = ()
@@ -216,6 +249,7 @@ class Output:
     states_wanted: tuple[StateWanted, ...] = ()
     state_copies: tuple[tuple[int, Piece], ...] = ()
     """(shard, piece): what an owner answered to `StateAsked`."""
+    pin_asks: tuple[Detach | Attach, ...] = ()
     table: tuple[ShardEntry, ...] = ()
     """Rows of the shard table that changed."""
     list_again: bool = False

@@ -35,6 +35,7 @@ from .message import (
 from .move import PlannedMove
 from .output import Serving
 from .peer import Peer
+from .pinning import Pinning
 
 __all__ = ["Owner"]
 
@@ -50,6 +51,7 @@ class Owner:
         "feeder",
         "membership",
         "move",
+        "pinning",
         "read_floor",
         "reads",
         "serving",
@@ -72,6 +74,7 @@ class Owner:
         self.membership = Membership(context, now_ms)
         self.reads = FreshReads(context, epoch, asked)
         self.move = PlannedMove(context, epoch)
+        self.pinning = Pinning(context)
         self._last_heard_ms = last_heard_ms
         self._held: list[tuple[str, int, msgspec.Raw]] = []
 
@@ -99,6 +102,12 @@ class Owner:
         else:
             self._append(items)
         return seq
+
+    def pin(self, match: str, now_ms: int) -> None:
+        """See `NodeReplicas.pin`."""
+        if not self.serving:
+            raise NotServing(f"shard {self._context.shard} is not served here yet")
+        self.pinning.pin(match, now_ms)
 
     def confirm(self) -> int:
         """See `ShardReplica.confirm`."""
@@ -187,6 +196,9 @@ class Owner:
         context.data.flush()
         self._commit()
         self._serve()
+        if self.serving:
+            may_write = context.register.may_write(now_ms) and not self.move.holds
+            self.pinning.settle(now_ms, may_write=may_write)
         self._write_record(now_ms)
         if self._held and not self.move.holds:
             self._release()
@@ -200,7 +212,11 @@ class Owner:
 
     def due_ms(self, now_ms: int) -> int | None:
         """When time alone changes something."""
-        due = [self.membership.due_ms(now_ms), self.move.due_ms(now_ms)]
+        due = [
+            self.membership.due_ms(now_ms),
+            self.move.due_ms(now_ms),
+            self.pinning.due_ms(now_ms),
+        ]
         for peer in (*self.membership.members, *self.membership.learners):
             due.append(self.feeder.due_ms(peer))
         if self.reads.waits():

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..control_plane import Keys, ShardRecord, decode_record
+from ..control_plane import SHARDS_MAX, Keys, PinRecord, ShardRecord, decode_record
 from ..coordinator import ABSENT, Change, Listing
 from ..errors import ControlRecordInvalid
+from .output import Alarm
+from .pin_board import PinBoard
 
 __all__ = ["Reading", "Readings"]
 
@@ -27,43 +29,57 @@ class Reading:
 
 
 class Readings:
-    """The newest record of each shard. `revision`: the store's newest that was seen."""
+    """The newest record of each shard, and the pins (in `board`). `revision`: the
+    store's newest that was seen."""
 
-    def __init__(self, keys: Keys, shards: int) -> None:
+    def __init__(self, keys: Keys, shards: int, board: PinBoard) -> None:
         self._keys = keys
+        self._board = board
+        self._pin_revisions: dict[str, int] = {}
         self.revision = 0
         self.listed = False
-        self.records: list[ShardRecord | None] = [None] * shards
-        self.revisions = [ABSENT] * shards
+        self.alarms: list[Alarm] = []
+        self.records: dict[int, ShardRecord | None] = dict.fromkeys(range(shards))
+        self.revisions: dict[int, int] = dict.fromkeys(range(shards), ABSENT)
         """Of the record, or of the delete that was seen last."""
 
     def known(self) -> Iterator[tuple[int, ShardRecord]]:
         """The shards that have a record."""
-        for shard, record in enumerate(self.records):
+        for shard, record in self.records.items():
             if record is not None:
                 yield shard, record
 
     def shard_of(self, key: str) -> int | None:
-        """The shard that a key is about, if the cluster has it."""
+        """The shard that a key is about, if the cluster has it: one of its fixed ones,
+        or any pinned one."""
         shard = self._keys.shard_of(key)
-        return shard if shard is not None and shard < len(self.records) else None
+        if shard is None or shard in self.records or shard >= SHARDS_MAX:
+            return shard
+        return None
+
+    def expect(self, shard: int) -> None:
+        """There was a record of this pinned shard once: say so if there is none."""
+        self.records.setdefault(shard, None)
+        self.revisions.setdefault(shard, ABSENT)
 
     def listing(self, listing: Listing) -> Iterator[Reading]:
         """Everything, as read; the news in it. A shard that was never seen is told of
         as absent, at each listing."""
         found: set[int] = set()
+        self._list_pins(listing)
         for entry in listing.entries:
             shard = self.shard_of(entry.key)
             if shard is not None:
                 found.add(shard)
                 yield from self._read(shard, entry.revision, entry.value)
-        for shard, revision in enumerate(self.revisions):
+        for shard, revision in list(self.revisions.items()):
             if shard in found:
                 continue
             if revision == ABSENT:
                 yield Reading(shard, ABSENT, None)
             else:
                 yield from self._read(shard, listing.revision, None)
+        self._board.complete = max(self._board.complete, listing.revision)
         self.revision = max(self.revision, listing.revision)
         self.listed = True
 
@@ -74,6 +90,9 @@ class Readings:
             shard = self.shard_of(change.key)
             if shard is not None:
                 yield from self._read(shard, change.revision, change.value)
+            match = self._keys.pin_of(change.key)
+            if match is not None:
+                self._read_pin(match, change.revision, change.value)
 
     def landed(self, shard: int, revision: int, record: ShardRecord) -> bool:
         """An own write landed at `revision`; False if newer is known."""
@@ -86,7 +105,7 @@ class Readings:
     def _read(
         self, shard: int, revision: int, value: bytes | None
     ) -> Iterator[Reading]:
-        if revision <= self.revisions[shard]:
+        if revision <= self.revisions.get(shard, ABSENT):
             return
         self.revisions[shard] = revision
         if value is None:
@@ -100,3 +119,30 @@ class Readings:
             return
         self.records[shard] = record
         yield Reading(shard, revision, record)
+
+    def _list_pins(self, listing: Listing) -> None:
+        found: set[str] = set()
+        for entry in listing.entries:
+            match = self._keys.pin_of(entry.key)
+            if match is not None:
+                found.add(match)
+                self._read_pin(match, entry.revision, entry.value)
+        for match in list(self._pin_revisions):
+            if match not in found:
+                self._read_pin(match, listing.revision, None)
+
+    def _read_pin(self, match: str, revision: int, value: bytes | None) -> None:
+        if revision <= self._pin_revisions.get(match, ABSENT):
+            return
+        self._pin_revisions[match] = revision
+        self._board.unreadable.pop(match, None)
+        self._board.table.unpin(match)
+        if value is None:
+            return
+        try:
+            record = decode_record(PinRecord, self._keys.pin(match), value)
+        except ControlRecordInvalid as error:
+            self._board.unreadable[match] = None
+            self.alarms.append(Alarm(-1, error.code, str(error)))
+            return
+        self._board.table.pin(match, record.shard)

@@ -55,6 +55,10 @@ class _Item:
     write: Write
     asked: RecordWrite | None
 
+    @property
+    def companions(self) -> tuple[Write, ...]:
+        return () if self.asked is None else self.asked.companions
+
 
 class RecordWriter:
     """Gathers writes, hands out requests, and takes their outcomes apart."""
@@ -76,9 +80,8 @@ class RecordWriter:
         for write in asked:
             key = self._keys.shard(write.shard)
             record = encode_record(write.record)
-            self._gathered.append(
-                _Item(origin, Write(key, write.expected, record), write)
-            )
+            item = _Item(origin, Write(key, write.expected, record), write)
+            (self._alone if write.companions else self._gathered).append(item)
 
     def add_alone(self, write: Write, origin: Origin) -> None:
         """A write that gets a transaction of its own."""
@@ -112,7 +115,9 @@ class RecordWriter:
         items = self._sent.pop(request)
         moved_keys: tuple[str, ...] = ()
         if isinstance(outcome, CasConflict):
-            moved_keys = outcome.keys if len(items) > 1 else (items[0].write.key,)
+            moved_keys = outcome.keys
+            if len(items) == 1 and not items[0].companions:
+                moved_keys = (items[0].write.key,)
         again = [item for item in items if item.write.key not in moved_keys]
         if isinstance(outcome, CasConflict) and len(items) > 1:
             if len(again) < len(items):
@@ -129,4 +134,11 @@ class RecordWriter:
     def _request(self, items: tuple[_Item, ...]) -> CasRequest:
         self._requests += 1
         self._sent[self._requests] = items
-        return CasRequest(self._requests, tuple(item.write for item in items))
+        writes = [write for item in items for write in self._transaction(item)]
+        return CasRequest(self._requests, tuple(writes))
+
+    @staticmethod
+    def _transaction(item: _Item) -> tuple[Write, ...]:
+        """A pin compares its shard's revision: whoever has taken the shard over, or
+        only moved its revision, knows that no older pin can land any more."""
+        return (item.write, *item.companions)

@@ -16,7 +16,7 @@ compare-and-swap from the revision that was read. Rules:
 from __future__ import annotations
 
 from ..control_plane import Move, ShardRecord
-from ..coordinator import ABSENT, CasConflict, CasOk, CasOutcome
+from ..coordinator import ABSENT, CasConflict, CasOk, CasOutcome, Write
 from ..frame import ShardEntry
 from .effects import Effects, RecordWrite
 from .me import Me
@@ -170,15 +170,17 @@ class RecordRegister:
         want: tuple[str, ...],
         move: Move | None,
         question: int = 0,
+        companions: tuple[Write, ...] = (),
     ) -> None:
-        """Send one write from the revision that was read."""
+        """Send one write from the revision that was read; `companions` of other keys
+        land with it or not at all."""
         assert self.in_flight is None, self.in_flight
         self._drawn += 1
         nonce = f"{self._me.nonce_prefix}.{self._shard}.{self._drawn}"
         record = ShardRecord(
             owner=owner, epoch=epoch, isr=isr, want=want, claim=nonce, move=move
         )
-        self.in_flight = RecordWrite(self._shard, self.revision, record)
+        self.in_flight = RecordWrite(self._shard, self.revision, record, companions)
         self._outstanding += 1
         self._outstanding_isr = _union(self._outstanding_isr, isr)
         self._question_sent = question

@@ -48,14 +48,18 @@ from .message import (
     StateCopy,
 )
 from .options import ReplicationOptions
-from .output import Demoted, StateWanted
+from .output import Demoted, Split, StateWanted
 from .owner import Owner
+from .pinning import BASE_EPOCH, BASE_SEQ
 from .recovered import RecoveredShard
 from .register import Isr, RecordRegister
 from .role import TRANSITIONS, Role
 from .takeover import Takeover
 
 __all__ = ["ShardReplica"]
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 class ShardReplica:
@@ -67,6 +71,7 @@ class ShardReplica:
         "_now_ms",
         "_checked_promise",
         "_owned_epoch",
+        "_splitting",
         "context",
         "data",
         "follower",
@@ -96,6 +101,7 @@ class ShardReplica:
         self.ownership: Owner | None = None
         """Invariant: it is there exactly while the role is OWNER."""
         self.role = Role.IDLE
+        self._splitting: str | None = None  # the match whose base is being persisted
         self._asked = 0
         self._ident = me.ident
         self._now_ms = 0
@@ -230,7 +236,10 @@ class ShardReplica:
         An owner appends nothing more in its epoch: what of the lost records others
         hold may yet be committed, so their numbers are taken.
         """
-        if not self.data.persist_failed(ticket) or self.ownership is None:
+        failed = self.data.persist_failed(ticket)
+        if failed and self._splitting is not None and not self.context.based:
+            self._split_back()
+        if not failed or self.ownership is None:
             return
         unsent_from = self.ownership.unsent_from()
         self.ownership.resign()
@@ -262,6 +271,16 @@ class ShardReplica:
         if self.ownership is None:
             raise NotServing(f"shard {self.context.shard} is not owned by this node")
         return self.ownership.propose(items)
+
+    def pin(self, match: str, now_ms: int) -> None:
+        """Begin to give the match a shard of its own.
+
+        Raises:
+            NotServing: Ask the owner.
+        """
+        if self.ownership is None:
+            raise NotServing(f"shard {self.context.shard} is not owned by this node")
+        self.ownership.pin(match, now_ms)
 
     def confirm(self, now_ms: int) -> int:
         """Ask whether this epoch still stands; `Confirmed` answers.
@@ -316,6 +335,8 @@ class ShardReplica:
         if self._ident != self.context.me.ident:
             self._follow_identity(now_ms)
         if self.stopped is None:
+            if not self.context.based:
+                self._split()
             if self.ownership is None:
                 self._seek_ownership(now_ms)
             if self.ownership is not None:
@@ -408,6 +429,29 @@ class ShardReplica:
         self.ownership = Owner(
             self.context, epoch, self.follower.clock_ms, self._asked, now_ms
         )
+
+    def _split(self) -> None:
+        """In a pinned shard's in-sync set without its base: make it of the match as it
+        is here, once it is at its last record in the shard that it leaves."""
+        context = self.context
+        match = context.me.pins.bound_for(context.shard)
+        if match is None or not context.in_isr():
+            return
+        if self.data.failed or self.data.last_seq or not context.me.serving_allowed:
+            return
+        self._splitting = match
+        unfit = context.me.unfit  # until the host says it anew
+        unfit[context.shard] = unfit.get(context.me.pins.home_of(context.shard), _NONE)
+        self.data.begin_at(BASE_SEQ, BASE_EPOCH)
+        context.effects.splits.append(Split(context.shard, match))
+
+    def _split_back(self) -> None:
+        """It is not durable: the match is where it was, until the disk works."""
+        assert self._splitting is not None
+        back = Split(self.context.shard, self._splitting, back=True)
+        self._splitting = None
+        self.data.unbegin()
+        self.context.effects.splits.append(back)
 
     def _demote(self, unsent_from: int | None = None) -> None:
         """Own it no more. The log stays as it is."""

@@ -14,6 +14,8 @@ Rules:
 5. An epoch that was handed over is taken without a claim, if the promise is lower, and
    made durable first: so it is served by one process at most. Else it is claimed anew,
    with the next epoch. So is one's own record after a restart or a demotion.
+6. A replica without the base of its (pinned) shard claims nothing: it has less than
+   was acknowledged, though the record has it in the in-sync set.
 """
 
 from __future__ import annotations
@@ -229,6 +231,7 @@ class Takeover:
             or context.stopped is not None
             or context.register.stopped is not None
             or not context.me.ident
+            or not context.based
         )
 
     def _place(self, isr: Isr, owner: str) -> int:

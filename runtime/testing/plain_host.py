@@ -11,15 +11,18 @@ from collections.abc import Sequence
 import msgpack
 
 from ..journal import MatchLine, SavedState, StoreOp, StoreReader
-from ..replica_runner import FeedPage
+from ..replica_runner import FeedPage, Leaving
 from ..replication.message import Entry, Piece
 from ..replication.output import (
+    Attach,
     Committed,
     Confirmed,
     Demoted,
+    Detach,
     Feed,
     Install,
     Serving,
+    Split,
     StateWanted,
 )
 from ..replication.recovered import Recovered
@@ -79,6 +82,15 @@ class PlainHost:
             self.matches[install.shard] = {}
             self.installs += 1
         return tuple(self._take(install.shard, piece) for piece in install.pieces)
+
+    def split(self, split: Split) -> tuple[StoreOp, ...]:
+        raise NotImplementedError("a plain host pins nothing")
+
+    def pin_asked(self, asked: Detach | Attach) -> None:
+        raise NotImplementedError("a plain host pins nothing")
+
+    def take_leaving(self) -> Sequence[Leaving]:
+        return ()
 
     def committed(self, committed: Committed) -> None:
         self._apply(committed.shard, committed.entries)

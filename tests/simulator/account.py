@@ -128,7 +128,9 @@ class Account:
         self.over.setdefault(player.match, why)
         if why in ("match_lost", "unknown_match"):
             match = self._history.matches.get(player.match)
-            if match is not None and match.shard not in self._world.lost_shards():
+            if match is not None and self._world.places.of(player.match) not in (
+                self._world.lost_shards()
+            ):
                 raise Violation("I1", f"{player.match} is {why}: it was committed")
         elif why == "quarantined":  # no fault does that: the product's own code failed
             raise Violation("set_apart", f"{player.name} was told so of {player.match}")

@@ -62,6 +62,7 @@ class Checks:
             self._told[place] = entry.seq
             if history.learn(shard, entry, process.boot):
                 self._check_copies(process, shard)
+                self._world.places.committed(shard, entry, process.boot)
         self._world.trace.fold(b"%d %d" % (shard, len(history.logs[shard])))
 
     def _check_copies(self, process: Process, shard: int) -> None:
@@ -138,15 +139,19 @@ class Checks:
             raise Violation("I1", f"{process.boot} says {frame}; committed is {record}")
         if self.on_ack is not None:
             self.on_ack(process)
-        epoch = process.serves.get(match.shard)
+        shard = self._world.places.of(frame.match)
+        if shard not in process.serves:
+            # A former owner of its home repeats what it had earned there.
+            shard = match.shard
+        epoch = process.serves.get(shard)
         if epoch is None:
             raise Violation("I4", f"{process.boot} says {frame} without an epoch")
-        acker = self._ackers.setdefault((match.shard, epoch), process.boot)
+        acker = self._ackers.setdefault((shard, epoch), process.boot)
         if acker != process.boot:
             raise Violation(
                 "I4",
                 f"{acker} and {process.boot} acknowledge in epoch {epoch} of shard"
-                f" {match.shard}",
+                f" {shard}",
             )
 
     def _must_be_committed(
@@ -181,6 +186,7 @@ class Checks:
         self._read_up_to = store.revision
         for _, changes in found:
             for change in changes:
+                world.places.changed(change)
                 shard = world.keys.shard_of(change.key)
                 if shard is not None and change.value is not None:
                     record = decode_record(ShardRecord, change.key, change.value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.replication.message import Entry, Raw
 
 from .violation import Violation
@@ -34,7 +35,7 @@ class Committed:
 
 @dataclass(slots=True)
 class MatchHistory:
-    """The committed records of one match."""
+    """The committed records of one match. `shard` is its home."""
 
     shard: int
     records: list[Committed] = field(default_factory=list)
@@ -48,8 +49,8 @@ class MatchHistory:
 class History:
     """Of all shards. `read` reads a packed record."""
 
-    def __init__(self, shards: int, read: Callable[[Raw], Committed]) -> None:
-        self.logs: list[list[Entry]] = [[] for _ in range(shards)]
+    def __init__(self, read: Callable[[Raw], Committed]) -> None:
+        self.logs: dict[int, list[Entry]] = _Logs()
         """By shard: the entry at place n has the sequence number n + 1."""
         self.matches: dict[str, MatchHistory] = {}
         self._read = read
@@ -105,6 +106,15 @@ class History:
                     f" at {entry.index}",
                 )
         match.records.append(record)
+
+
+class _Logs(dict[int, list[Entry]]):
+    """The log of a pinned match begins behind sequence number 1."""
+
+    def __missing__(self, shard: int) -> list[Entry]:
+        base = [Entry(1, 1, "", -1, Raw(b""))] if shard >= SHARDS_MAX else []
+        self[shard] = base
+        return base
 
 
 def _brief(entry: Entry) -> str:

@@ -76,7 +76,11 @@ class HostedByProduct:
 
         self.states = ReplicaStates(find_machine, process.disk.store, HOSTING)
         self.committer = ReplicatedCommitter(
-            runner, self.states, process.now_ms, shards=world.settings.shards
+            runner,
+            self.states,
+            process.now_ms,
+            shards=world.settings.shards,
+            pins=process.core.pins,
         )
         self.supervisor = Supervisor(
             games,
@@ -87,6 +91,7 @@ class HostedByProduct:
             shards=world.settings.shards,
             committer=self.committer,
             source=self.states,
+            pins=process.core.pins,
         )
         self._host = ReplicaHost(
             self.states,
@@ -101,6 +106,9 @@ class HostedByProduct:
         self._swept_ms = 0
         self.demoted = self._host.demoted
         self.install = self._host.install
+        self.split = self._host.split
+        self.pin_asked = self._host.pin_asked
+        self.take_leaving = self._host.take_leaving
         self.committed = self._host.committed
         self.serving = self._host.serving
         self.confirmed = self._host.confirmed

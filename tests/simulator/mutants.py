@@ -25,6 +25,7 @@ from hotseat.runtime.replication.message import Echo
 from hotseat.runtime.replication.node import NodeReplicas
 from hotseat.runtime.replication.output import Demoted
 from hotseat.runtime.replication.owner import Owner
+from hotseat.runtime.replication.record_writer import RecordWriter
 from hotseat.runtime.replication.register import RecordRegister
 from hotseat.runtime.replication.shard import ShardReplica
 from hotseat.runtime.replication.takeover import Takeover
@@ -224,6 +225,18 @@ _mutant(
     "put_not_cas",
     "records are written whatever revision they have",
     Patch(MemoryStore, "_may_land", _put),
+)
+
+
+def _pin_alone(sound: Any) -> Any:
+    return staticmethod(lambda item: item.companions or (item.write,))
+
+
+_mutant(
+    "pin_without_revision",
+    "a pin does not compare the revision of the shard that the match leaves",
+    Patch(RecordWriter, "_transaction", _pin_alone),
+    scenario="late_pin",
 )
 
 # Claims.

@@ -25,12 +25,15 @@ __all__ = ["Operator"]
 class Operator:
     """Reads a record, changes it, writes it back: once."""
 
-    def __init__(self, world: World, draw: random.Random) -> None:
+    def __init__(
+        self, world: World, draw: random.Random, name: str = "operator"
+    ) -> None:
         self._world = world
         self._draw = draw
+        self._name = name
         self._writes = 0
 
-    def move(self) -> None:
+    def move(self, shard: int | None = None) -> None:
         """Ask for another owner: of the wanted ones mostly, sometimes any node."""
 
         def change(record: ShardRecord) -> ShardRecord | None:
@@ -41,9 +44,9 @@ class Operator:
                 return None
             return replace(record, move=Move(self._draw.choice(others), self._nonce()))
 
-        self.edit(self._shard(), "move", change)
+        self.edit(self._shard() if shard is None else shard, "move", change)
 
-    def edit_want(self) -> None:
+    def edit_want(self, shard: int | None = None) -> None:
         """Ask for other copies."""
         copies = self._world.settings.copies
 
@@ -54,7 +57,7 @@ class Operator:
             )
             return replace(record, want=tuple(want))
 
-        self.edit(self._shard(), "want_edit", change)
+        self.edit(self._shard() if shard is None else shard, "want_edit", change)
 
     def _shard(self) -> int:
         return self._draw.randrange(self._world.settings.shards)
@@ -80,4 +83,4 @@ class Operator:
 
     def _nonce(self) -> str:
         self._writes += 1
-        return f"operator.{self._writes}"
+        return f"{self._name}.{self._writes}"

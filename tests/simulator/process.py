@@ -20,9 +20,10 @@ from hotseat.runtime.coordinator import (
     Listing,
     Write,
 )
+from hotseat.runtime.errors import ProposalRefused
 from hotseat.runtime.frame import Moved, Request, Response, ShardEntry
 from hotseat.runtime.journal import MatchLine, StoreOp
-from hotseat.runtime.match_id import match_id, shard_of
+from hotseat.runtime.match_id import match_id
 from hotseat.runtime.node_directory import NodeDirectory
 from hotseat.runtime.replica_runner import Host, ReplicaRunner
 from hotseat.runtime.replication.message import Message
@@ -35,6 +36,7 @@ from hotseat.runtime.replication.output import (
     Demoted,
     Install,
     Serving,
+    Split,
 )
 from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.route import Route
@@ -165,7 +167,8 @@ class Process:
 
     def commit(self, shard: int) -> int:
         """Up to where it knows the shard's log to be committed."""
-        return self.core._shards[shard].commit
+        replica = self.core._shards.get(shard)
+        return 0 if replica is None else replica.commit
 
     # Clocks.
 
@@ -222,6 +225,10 @@ class Process:
 
     def refused(self, node: str) -> None:
         self._put(self._take_link, self.core.refused, node)
+
+    def pin(self, match: str) -> None:
+        """An operator wants that match alone in a shard."""
+        self._put(self._take_pin, match)
 
     def answered(self, number: int, outcome: CasOutcome) -> None:
         self._put(self._take_answer, number, outcome)
@@ -282,6 +289,12 @@ class Process:
 
     def _take_message(self, source: str, message: Message) -> None:
         self.runner.received(source, message, self.now_ms())
+
+    def _take_pin(self, match: str) -> None:
+        try:
+            self.runner.pin(match, self.now_ms())
+        except ProposalRefused as error:
+            self.world.trace.counts[f"pin_{error.code}"] += 1
 
     def _take_link(self, tell: Callable[[str, int], None], node: str) -> None:
         tell(node, self.now_ms())
@@ -355,7 +368,7 @@ class Process:
         match = getattr(request, "match", "")
         if not isinstance(match, str):
             match = match_id("local", getattr(request, "key", ""))
-        return shard_of(match, self.world.settings.shards)
+        return self.core.pins.shard_of(match)
 
     # What goes (`ReplicaIo` and `Outlet`).
 
@@ -463,6 +476,8 @@ class Tapped:
         self.feed = host.feed
         self.state = host.state
         self.copied = host.copied
+        self.pin_asked = host.pin_asked
+        self.take_leaving = host.take_leaving
         self._host = host
 
     def demoted(self, demoted: Demoted) -> None:
@@ -476,6 +491,11 @@ class Tapped:
         self._checks.installed(self._process, install.shard)
         self._process.world.trace.counts["install_pages"] += 1
         return self._host.install(install)
+
+    def split(self, split: Split) -> tuple[StoreOp, ...]:
+        self._process.world.trace.counts["splits"] += 1
+        self._process.world.trace.note(f"{self._process.boot} {split}")
+        return self._host.split(split)
 
     def committed(self, committed: Committed) -> None:
         self._checks.committed(self._process, committed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import structlog
@@ -15,6 +16,9 @@ from .profiles import PROFILES, in_profile
 from .scenarios import SCENARIOS
 from .settings import Settings, draw_settings
 from .world import Outcome, World, run_world
+
+IN_PINNING = 0.4
+"""In how many of them an operator pins matches."""
 
 IN_PROFILE = 0.35
 """How many of the seeds live in a profile's world."""
@@ -31,6 +35,8 @@ def run_seed(
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings, script = _world_of(seed, scenario)
+    if not scenario and not mutant:
+        settings = _pinning(settings)
     hosting = hosting_of("matches")
     if not mutant:
         return run_world(settings, hosting, script=script, show=show)
@@ -53,6 +59,24 @@ def _world_of(
     if script is None:
         return chosen.settings(settings), None
     return chosen.settings(settings), lambda world: script(world, draw)
+
+
+def _pinning(settings: Settings) -> Settings:
+    """In some worlds matches are pinned. (Drawn apart: the others are as they were.)
+
+    Not where a node lacks the game: there copies that cannot be played are lost when a
+    journal fails, and pinned ones are copied all the time.
+    """
+    draw = random.Random(f"pinning {settings.seed}")
+    if draw.random() >= IN_PINNING or settings.missing_version:
+        return settings
+    options = replace(
+        settings.options,
+        pins_max=draw.choice([2, 256, 256]),
+        pin_hold_ms=draw.choice([100, 400, 1_000]),
+    )
+    pins_ms = draw.choice([100, 300, 900])
+    return replace(settings, pins_ms=pins_ms, options=options)
 
 
 def run_seeds(

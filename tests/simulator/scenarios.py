@@ -16,6 +16,7 @@ from .scripts import (
     deposed,
     deposed_read,
     late_join,
+    late_pin,
     late_tail,
     long_tail,
     lost_promise,
@@ -84,6 +85,7 @@ def _small(settings: Settings) -> Settings:
 for _name in PROFILES:
     _profile(_name)
 _script(deposed, lambda s: replace(_small(s), faults_ms=9_000))
+_script(late_pin, lambda s: replace(_small(s), faults_ms=9_000))
 _script(
     deposed_read,
     lambda s: replace(_small(s), faults_ms=9_000, spies=3, rates={"message_lost": 0.3}),

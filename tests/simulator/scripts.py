@@ -15,6 +15,7 @@ from hotseat.runtime.control_plane import Move, ShardRecord, decode_record
 from hotseat.runtime.coordinator import Write
 
 from .network import COORDINATOR
+from .pins import Pinner
 from .scheduler import MS
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "deposed",
     "deposed_read",
     "late_join",
+    "late_pin",
     "late_tail",
     "long_tail",
     "lost_promise",
@@ -104,6 +106,35 @@ def late_join(world: World, draw: random.Random) -> None:
         world.nemesis.kill(_follower(world), "late_join", restart_ms=1_000)
 
     _Steps(world).after(draw.randint(1_500, 2_000), begin)
+
+
+def late_pin(world: World, draw: random.Random) -> None:
+    """A pin lands when its owner has been deposed, and the match goes on elsewhere."""
+    met: list[str] = []
+
+    def meddle(process: Process, writes: tuple[Write, ...]) -> int | None:
+        pins = [write for write in writes if write.key.startswith(world.keys.pins)]
+        if not pins or met:
+            return None
+        met.append(process.boot)
+        asleep = draw.random() < 0.5
+
+        def strike() -> None:
+            if asleep:
+                world.nemesis.freeze(process, "late_pin")
+            else:
+                world.nemesis.kill(process, "late_pin")
+
+        _Steps(world).after(draw.randint(0, 30), strike)
+        return draw.randint(1_500, 3_500)
+
+    def begin() -> None:
+        world.coordinator.meddle = meddle
+        if not met:
+            Pinner(world).pin()
+
+    for round_ms in (1_500, 2_000, 2_500):
+        _Steps(world).after(round_ms + draw.randint(0, 300), begin)
 
 
 def late_tail(world: World, draw: random.Random) -> None:

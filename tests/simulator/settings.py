@@ -109,6 +109,9 @@ class Settings:
     options: ReplicationOptions = field(default_factory=ReplicationOptions)
     spies: int = 0
     """Players who only ask what is refused, here and there."""
+    pins_ms: int = 0
+    """Between two deeds of an operator who pins matches, on average; 0: there is none.
+    """
     mischief: float = 0.04
     """How often a player tries what is refused."""
     profile: str = ""

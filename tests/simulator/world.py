@@ -30,6 +30,7 @@ from .final import check_final
 from .history import Committed, History
 from .nemesis import Nemesis
 from .network import Network
+from .pins import Pinner, Places
 from .process import HostedMatches, Process
 from .scheduler import MS, Scheduler
 from .settings import Settings
@@ -100,7 +101,8 @@ class World:
             node: Disk(self.scheduler, self.trace, settings, node)
             for node in self.nodes
         }
-        self.history = History(settings.shards, hosting.read)
+        self.history = History(hosting.read)
+        self.places = Places(self, self.history)
         self.account = Account(self, self.history)
         self.checks = Checks(self, self.history)
         self.coordinator.store.listen(self.checks.transaction)
@@ -138,6 +140,7 @@ class World:
         if script is not None:
             script(self)
         scheduler.after(1_000 * MS, self.nemesis.begin)
+        Pinner(self).begin()
         scheduler.run(settings.faults_ms * MS)
         self.heal()
         scheduler.run((settings.faults_ms + settings.quiet_ms) * MS)
@@ -203,6 +206,10 @@ class World:
 
     # What is known from outside.
 
+    def shards(self) -> list[int]:
+        """The fixed ones, and those of pinned matches."""
+        return [*range(self.settings.shards), *sorted(self.places.pins.values())]
+
     def owner(self, shard: int) -> Process | None:
         """The process that the record names, if it lives."""
         record = self.checks.record(shard)
@@ -249,7 +256,7 @@ class World:
 
     def would_lose(self, process: Process) -> bool:
         """Whether some shard has no other copy than this process's."""
-        for shard in range(self.settings.shards):
+        for shard in self.shards():
             record = self.checks.record(shard)
             if record is None or record.owner is None:
                 continue
@@ -265,7 +272,7 @@ class World:
     def lost_shards(self) -> list[int]:
         """Shards of which no replica that held everything is left."""
         lost = []
-        for shard in range(self.settings.shards):
+        for shard in self.shards():
             record = self.checks.record(shard)
             if record is None or record.owner is None:
                 continue
