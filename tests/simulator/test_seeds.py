@@ -9,7 +9,7 @@ import pytest
 from .regressions import REGRESSIONS
 from .runs import command_of, run_seed
 
-FIXED = 120
+FIXED = 140
 FRESH = 60
 GROUP = 20
 
