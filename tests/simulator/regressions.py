@@ -14,6 +14,7 @@ REGRESSIONS: dict[int, str] = {
     33: "the role of an owner that starts again",
     127: "a disk that lies, and a kill between two power failures",
     162: "an idle owner never noticed that a follower had lost its memory",
+    318: "a held move with an unresolved write was looked at without a pause",
     2120: "history of an install that the disk refused was gone",
     3459: "a replica that died before its record named it",
 }

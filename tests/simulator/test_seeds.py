@@ -9,8 +9,8 @@ import pytest
 from .regressions import REGRESSIONS
 from .runs import command_of, run_seed
 
-FIXED = 120
-FRESH = 70
+FIXED = 140
+FRESH = 60
 GROUP = 10
 
 BASE = int(time.time()) // 60 * 1_000
