@@ -11,8 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from ..engine.errors import RecordError
+import msgspec
+
+from ..engine.errors import RecordError, ReplayError
 from ..engine.record import Record, record_from_json
+from ..engine.replay.late_records import Unread
 from ..engine.replay.log_file import read_snapshot
 from ..engine.snapshot import Snapshot
 from ..runtime.codec import unpack
@@ -45,30 +48,42 @@ class MatchFeed:
         self._door: str | None = None
         self._epoch: int | None = None
         self._count = 0
-        self._chain: bytes | None = None
+        self._chain: str | None = None
         self._marks: dict[int, Callable[[], Snapshot]] = {}
 
     async def fetch(self) -> list[Record]:
-        """The records that are new since the last time.
+        """The records that are new since the last time. See `fetch_unread`.
+
+        Raises:
+            OperatorError: malformed_log; and what `fetch_unread` raises.
+        """
+        _, unread = await self.fetch_unread()
+        try:
+            return [read() for read in unread]
+        except ReplayError as error:
+            raise self._malformed(error) from error
+
+    async def fetch_unread(self) -> tuple[list[int], list[Unread]]:
+        """The revision that each new record led to, and how to read it.
 
         Raises:
             FeedBroken: Nobody answers for it now; nothing is lost by asking again.
             OperatorError: unknown_match, match_lost, game_over, or
                 what else its owner says: there will be no more of it.
         """
-        records: list[Record] = []
+        rows: list[_Row] = []
         while True:
-            answer = await self._ask(self._count + len(records))
-            page = self._read(answer, records)
-            records += page
-            if not page or self._count + len(records) >= answer["count"]:
+            answer = await self._ask(self._count + len(rows))
+            page = self._read(answer, rows)
+            rows += page
+            if not page or self._count + len(rows) >= answer["count"]:
                 break
-        if records:
-            self._chain = records[-1].digest
-        self._count += len(records)
+        if rows:
+            self._chain = rows[-1].digest
+        self._count += len(rows)
         self.quarantined = answer["status"] == ActorState.QUARANTINED.value
         self.ended = answer["ended"] and self._count == answer["count"]
-        return records
+        return [row.revision_after for row in rows], [partial(_record, r) for r in rows]
 
     def take_marks(self) -> dict[int, Callable[[], Snapshot]]:
         """What the match was after some of the records given out, by their number."""
@@ -137,22 +152,54 @@ class MatchFeed:
     def _lost(self) -> OperatorError:
         return OperatorError("match_lost", f"every copy of match {self.match} is gone")
 
-    def _read(self, answer: dict[str, Any], before: list[Record]) -> list[Record]:
+    def _read(self, answer: dict[str, Any], before: list[_Row]) -> list[_Row]:
         """The records of a page, which follow those that were given out."""
         if self._epoch not in (None, answer["epoch"]):
             raise self._lost()  # another match under the same id
         self._epoch = answer["epoch"]
         try:
-            page = [record_from_json(each) for each in unpack(answer["records"])]
-        except (RecordError, CodecError, TypeError) as error:
-            raise OperatorError(
-                "malformed_log", f"the log of match {self.match} is unreadable: {error}"
-            ) from error
+            page = _decode_rows(answer["records"])
+        except (msgspec.DecodeError, RecursionError, TypeError) as error:
+            raise self._malformed(error) from error
         for index, packed in answer.get("marks", ()):
             self._marks[index] = partial(read_snapshot, packed)
         chain = before[-1].digest if before else self._chain
-        for record in page:
-            if chain is not None and record.prev_digest != chain:
+        for row in page:
+            if chain is not None and row.prev_digest != chain:
                 raise self._lost()
-            chain = record.digest
+            chain = row.digest
         return page
+
+    def _malformed(self, error: Exception) -> OperatorError:
+        return OperatorError(
+            "malformed_log", f"the log of match {self.match} is unreadable: {error}"
+        )
+
+
+class _Row(msgspec.Struct, gc=False):
+    """A record as a door gives it out; what it holds is read when it is looked at."""
+
+    index: int
+    kind: str
+    time_ms: int | float
+    revision_after: int
+    input: msgspec.Raw
+    prev_digest: str
+    digest: str
+
+
+_decode_rows = msgspec.msgpack.Decoder(list[_Row]).decode
+
+
+def _record(row: _Row) -> Record:
+    """Read a record.
+
+    Raises:
+        ReplayError: It is none.
+    """
+    try:
+        given = unpack(row.input)
+        return record_from_json({**msgspec.structs.asdict(row), "input": given})
+    except (RecordError, CodecError) as error:
+        why = f"record {row.index} is malformed: {error}"
+        raise ReplayError(row.index, why) from error

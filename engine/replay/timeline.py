@@ -32,6 +32,7 @@ from ..snapshot import Snapshot
 from ..step import Batch
 from .envelope import Envelope
 from .frame import Frame
+from .late_records import LateRecords
 from .recording import Recording, recording_of
 
 __all__ = ["MARK_EVERY", "Timeline", "materialize", "open_timeline"]
@@ -216,8 +217,12 @@ class Timeline:
         if (len(old.records) - 1) % MARK_EVERY:  # the last stretch grows
             self._stretches.pop(self._marks_max - 1, None)
             self._marks.pop(self._marks_max, None)
+        known = old.records
+        if not isinstance(known, LateRecords):
+            known = LateRecords(known)
+        known.append(records)
         self.recording = Recording(
-            (*old.records, *records),
+            known,
             revisions=(*old.revisions, *(each.revision_after for each in records)),
             marks={**old.marks, **(marks or {})},
             seat=old.seat,

@@ -98,10 +98,13 @@ def _from_cluster(
 ) -> tuple[InspectModel, str]:
     import anyio
 
+    from ...engine.replay.late_records import LateRecords
     from ..inspect.model import InspectModel
     from ..replay.saved_match import saved_log
 
-    saved = saved_log(feed.match, anyio.run(feed.fetch), feed.take_marks())
+    revisions, unread = anyio.run(feed.fetch_unread)
+    records = LateRecords(unread)
+    saved = saved_log(feed.match, records, feed.take_marks(), revisions)
     timeline = saved.open(game)
     model = InspectModel(timeline, growing=not feed.ended, revision=frame)
     return model, f"{saved.game} {feed.match}"

@@ -114,9 +114,14 @@ def saved_log(
     match: str,
     records: Sequence[Record],
     marks: Mapping[int, Callable[[], Snapshot]] | None = None,
+    revisions: Sequence[int] | None = None,
 ) -> SavedMatch:
-    """A log that is at hand, as if it came from a file called as the match."""
-    revisions = [record.revision_after for record in records]
+    """A log that is at hand, as if it came from a file called as the match.
+
+    With `revisions`, those that the records led to, no record is read for them.
+    """
+    if revisions is None:
+        revisions = [record.revision_after for record in records]
     return SavedMatch(Path(match), LogFile(records, marks or {}, (), revisions))
 
 

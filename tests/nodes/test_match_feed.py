@@ -11,15 +11,19 @@ from typing import Any
 
 import pytest
 
+from hotseat.engine.errors import ReplayError
+from hotseat.engine.replay import Recording, open_timeline
+from hotseat.engine.replay.late_records import LateRecords
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.door import Door, DoorError
 from hotseat.nodes.match_feed import FeedBroken, MatchFeed
 from hotseat.nodes.match_records import give_records
 from hotseat.nodes.nng_door import DoorServer
 from hotseat.nodes.operator_error import OperatorError
+from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.match_id import match_id
 
-from ..runtime.node_stage import node_stage
+from ..runtime.node_stage import NodeStage, node_stage
 from ..runtime.sample_games import race
 
 pytestmark = pytest.mark.system
@@ -60,6 +64,13 @@ def no(code: str) -> Answer:
     return refuse
 
 
+async def _played(node: NodeStage, match: str, numbers: range) -> None:
+    """Both seats add, in turn."""
+    for number in numbers:
+        seat = "01"[(number - 1) % 2]
+        await node.act(match, seat, (number + 1) // 2, "add", 1)
+
+
 async def test_each_record_comes_once_and_the_end_is_told(
     home: ClusterDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +92,35 @@ async def test_each_record_comes_once_and_the_end_is_told(
             found += await feed.fetch()
             assert feed.ended
         assert found == await node.log(match)
+
+
+async def test_a_record_is_read_when_it_is_looked_at(home: ClusterDir) -> None:
+    """Opening a long match reads none; a malformed one is told in its place."""
+    async with node_stage(race(goal=20)) as node:
+        match = await node.seated("race")
+        await _played(node, match, range(1, 8))
+        async with door(home, "n1", partial(give_records, node.supervisor)):
+            log = await MatchFeed(home.path, match).fetch()
+
+        def give(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+            answer = dict(give_records(node.supervisor, asked))
+            rows = unpack(answer["records"])
+            for row in rows:
+                if row["index"] == 5:
+                    row["kind"] = "miracle"
+            return answer | {"records": bytes(pack(rows))}
+
+        async with door(home, "n1", give):
+            revisions, unread = await MatchFeed(home.path, match).fetch_unread()
+            assert await code(MatchFeed(home.path, match)) == "malformed_log"
+        assert revisions == [record.revision_after for record in log]
+        records = LateRecords(unread)
+        timeline = open_timeline(race(goal=20), Recording(records, revisions=revisions))
+        assert timeline.head == revisions[-1]
+        assert records[4] == log[4]
+        assert timeline.frame(revisions[4]).record == log[4]
+        with pytest.raises(ReplayError, match="record 5 is malformed"):
+            timeline.frame(timeline.head)
 
 
 async def test_an_owner_that_changes_is_found_again(home: ClusterDir) -> None:

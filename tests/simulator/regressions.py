@@ -1,4 +1,7 @@
-"""Seeds that have once found a fault, and what it was."""
+"""Seeds that have once found a fault, and what it was.
+
+A seed's world changes when the simulator's draws do; they are run all the same.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ __all__ = ["REGRESSIONS"]
 
 REGRESSIONS: dict[int, str] = {
     3: "a record that was read before the identity was known left the role idle",
-    19: "without durability, nobody was told that a group of the journal had failed",
-    25: "a node without a game's version joined in-sync sets, and became the owner",
-    33: "as 3",
-    127: "the disk in memory replayed a log with a hole after it had lied",
-    162: "an idle owner did not notice that a replica had lost its memory",
+    19: "in memory durability a failed journal was told to nobody",
+    25: "a node without a game's version joined the in-sync set",
+    33: "the role of an owner that starts again",
+    127: "a disk that lies, and a kill between two power failures",
+    162: "an idle owner never noticed that a follower had lost its memory",
     318: "a held move with an unresolved write was looked at without a pause",
-    2120: "history was lost when the disk refused during an install",
+    2120: "history of an install that the disk refused was gone",
+    3459: "a replica that died before its record named it",
 }

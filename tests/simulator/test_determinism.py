@@ -29,4 +29,4 @@ def test_a_seed_is_one_run(seed: int) -> None:
     one, two = trace(seed, "1"), trace(seed, "2")
     assert one == two
     assert f"seed {seed} trace " in one.splitlines()[-1]
-    assert len(one.splitlines()) > 100
+    assert len(one.splitlines()) > 20

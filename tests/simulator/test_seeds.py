@@ -11,10 +11,10 @@ from .runs import command_of, run_seed
 
 FIXED = 140
 FRESH = 60
-GROUP = 20
+GROUP = 10
 
 BASE = int(time.time()) // 60 * 1_000
-"""Of the fresh seeds; it is printed with a failure."""
+"""Of the fresh seeds; the seeds are printed with a failure."""
 
 
 def live(seeds: list[int]) -> None:

@@ -6,50 +6,62 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import pytest
 
 from hotseat.nodes import operator_rows, survey_rows
+from hotseat.nodes.cli.main import run
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 from hotseat.nodes.cluster_dir import ClusterDir
 
+from .terminal import HOTSEAT, environment, in_terminal
+
 pytestmark = pytest.mark.system
 
-HOTSEAT = (sys.executable, "-P", "-m", "hotseat.nodes.cli.main")
+
+class Done(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
 
 
-def environment(**more: str) -> dict[str, str]:
-    """Nothing of HOTSEAT_* from outside."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    return kept | more
+class Operator:
+    """Runs commands from a folder, in this process: so that many take little time."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        for name in [name for name in os.environ if name.startswith("HOTSEAT_")]:
+            monkeypatch.delenv(name)
+
+    def run(self, *arguments: str, cwd: Path) -> Done:
+        """Run one to its end, without a terminal."""
+        self._monkeypatch.chdir(cwd)
+        self._capsys.readouterr()
+        status = run(arguments)
+        return Done(int(status), *self._capsys.readouterr())
+
+    def shown(self, *arguments: str, cwd: Path, status: int = 0) -> Any:
+        """What a command prints with --json."""
+        done = self.run(*arguments, "--json", cwd=cwd)
+        assert done.status == status, done
+        return json.loads(done.stdout)
 
 
-def hotseat(
-    *arguments: str, cwd: Path, **environ: str
-) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, without a terminal."""
-    return subprocess.run(
-        [*HOTSEAT, *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=50,
-        cwd=cwd,
-        env=environment(**environ),
-        check=False,
-    )
-
-
-def shown(*arguments: str, cwd: Path, status: int = 0) -> Any:
-    """What a command prints with --json."""
-    done = hotseat(*arguments, "--json", cwd=cwd)
-    assert done.returncode == status, (done.stdout, done.stderr)
-    return json.loads(done.stdout)
+@pytest.fixture
+def operator(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Operator:
+    """Someone who asks."""
+    return Operator(monkeypatch, capsys)
 
 
 def check(kind: str, row: dict[str, Any]) -> None:
@@ -75,54 +87,62 @@ def play(home: Path) -> str:
     return anyio.run(main)
 
 
+def command(*arguments: str, cwd: Path) -> None:
+    """Run one that must succeed in a process of its own."""
+    subprocess.run([*HOTSEAT, *arguments], cwd=cwd, env=environment(), check=True)
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a cluster of two nodes in `.hotseat`."""
     home = tmp_path_factory.mktemp("operator")
     up = ("up", "--nodes", "2", "--shards", "4", "--detach")
-    started = hotseat(*up, cwd=home)
-    assert started.returncode == 0, started.stderr
+    command(*up, cwd=home)
     try:
         yield home
     finally:
-        stopped = hotseat("down", cwd=home)
-        assert stopped.returncode == 0, stopped.stderr
+        command("down", cwd=home)
 
 
-def test_a_cluster_tells_of_its_nodes_shards_and_matches(home: Path) -> None:
+@pytest.mark.timeout(120)
+def test_a_cluster_tells_of_its_nodes_shards_and_matches(
+    home: Path, operator: Operator
+) -> None:
     """Every command, as JSON with the documented fields, and for people."""
     match = play(home)
-    cluster = shown("cluster", "status", "--sample", "0.1", cwd=home)
+    cluster = operator.shown("cluster", "status", "--sample", "0.1", cwd=home)
     check("ClusterRow", cluster)
     check("Rates", cluster["rates"])
     assert (cluster["alarms"], cluster["matches"]) == ([], 1)
-    nodes = shown("node", "list", cwd=home)["nodes"]
+    nodes = operator.shown("node", "list", cwd=home)["nodes"]
     check("NodeRow", nodes[0])
     assert [(node["node"], node["ready"]) for node in nodes] == [
         ("n1", True),
         ("n2", True),
     ]
-    assert shown("node", "list", "--not-ready", cwd=home) == {"nodes": []}
+    assert operator.shown("node", "list", "--not-ready", cwd=home) == {"nodes": []}
 
-    shards = shown("shard", "list", "--sort", "matches", "--limit", "1", cwd=home)
+    shards = operator.shown(
+        "shard", "list", "--sort", "matches", "--limit", "1", cwd=home
+    )
     check("ShardRow", shards["shards"][0])
     assert (shards["more"], shards["silent"]) == (True, {})
     assert shards["shards"][0]["matches"] == 1
-    assert shown("shard", "list", "--short", cwd=home)["shards"] == []
-    one = shown("shard", "show", str(shards["shards"][0]["shard"]), cwd=home)
+    assert operator.shown("shard", "list", "--short", cwd=home)["shards"] == []
+    one = operator.shown("shard", "show", str(shards["shards"][0]["shard"]), cwd=home)
     check("ShardShown", one)
     check("ReplicaRow", one["replicas"]["n1"])
     roles = sorted(row["role"] for row in one["replicas"].values())
     assert roles == ["follower", "owner"]
 
-    found = shown("match", "list", "--game", "tic-tac-toe", cwd=home)
+    found = operator.shown("match", "list", "--game", "tic-tac-toe", cwd=home)
     check("FoundMatches", found)
     (row,) = found["matches"]
     check("MatchRow", row)
     assert (row["match"], row["state"], row["free"]) == (match, "waiting", ["1"])
-    assert shown("match", "list", "--seat", "0", cwd=home)["matches"] == []
-    assert shown("match", "list", "--idle", "1h", cwd=home)["matches"] == []
-    everything = shown("match", "show", match, cwd=home)
+    assert operator.shown("match", "list", "--seat", "0", cwd=home)["matches"] == []
+    assert operator.shown("match", "list", "--idle", "1h", cwd=home)["matches"] == []
+    everything = operator.shown("match", "show", match, cwd=home)
     check("MatchShown", everything)
     check("PlayRow", everything["play"])
     check("SeatRow", everything["play"]["seats"][0])
@@ -131,9 +151,9 @@ def test_a_cluster_tells_of_its_nodes_shards_and_matches(home: Path) -> None:
     assert everything["play"]["revision"] == 1
     assert everything["agree"]
     assert everything["g"] is None
-    assert shown("match", "show", match, "--state", cwd=home)["g"]
+    assert operator.shown("match", "show", match, "--state", cwd=home)["g"]
 
-    for command, part in (
+    for asked, part in (
         (("cluster", "status"), "no alarms"),
         (("cluster", "watch", "--times", "2", "--every", "0.1"), "per second"),
         (("node", "list"), "ready"),
@@ -142,22 +162,43 @@ def test_a_cluster_tells_of_its_nodes_shards_and_matches(home: Path) -> None:
         (("match", "list"), match),
         (("match", "show", match, "--state"), "revision  1, turn 2"),
     ):
-        done = hotseat(*command, cwd=home)
-        assert (done.returncode, done.stderr) == (0, ""), command
-        assert part in done.stdout, command
+        done = operator.run(*asked, cwd=home)
+        assert (done.status, done.stderr) == (0, ""), asked
+        assert part in done.stdout, asked
 
 
-def test_a_door_leads_to_the_whole_cluster(home: Path) -> None:
+@pytest.mark.timeout(120)
+def test_a_cluster_is_watched_live_until_the_reader_leaves(home: Path) -> None:
+    """Full-screen, or in place; Ctrl-C is an orderly end."""
+    match = play(home)
+    with in_terminal("top", cwd=home) as screen:
+        screen.wait_for("nodes 2/2")
+        screen.wait_for(match)
+        screen.press("2")
+        screen.wait_for("n1, n2")
+        screen.press("q")
+        assert screen.wait_end() == 0
+        assert "Traceback" not in screen.text
+    with in_terminal("cluster", "watch", "--every", "0.2", cwd=home) as screen:
+        screen.wait_for("per second")
+        screen.process.send_signal(signal.SIGINT)  # as Ctrl-C, in a shell's terminal
+        assert screen.wait_end() == 0
+        assert "Traceback" not in screen.text
+
+
+def test_a_door_leads_to_the_whole_cluster(home: Path, operator: Operator) -> None:
     """As with every other command."""
     door = ClusterDir.load(home / ".hotseat").door("n2")
-    done = hotseat("node", "list", "--json", "--cluster", door, cwd=home)
+    done = operator.run("node", "list", "--json", "--cluster", door, cwd=home)
     assert len(json.loads(done.stdout)["nodes"]) == 2
 
 
-def test_logs_are_shown_and_followed_until_ctrl_c(home: Path) -> None:
+def test_logs_are_shown_and_followed_until_ctrl_c(
+    home: Path, operator: Operator
+) -> None:
     """What is there, then what comes; Ctrl-C is an orderly end."""
     follow = ("log", "follow", "--event", "node_ready")
-    done = hotseat(*follow, "--stop", cwd=home)
+    done = operator.run(*follow, "--stop", cwd=home)
     assert sorted(line.split()[2] for line in done.stdout.splitlines()) == ["n1", "n2"]
     log = ClusterDir.load(home / ".hotseat").log_path("n9")
     process = subprocess.Popen(
@@ -193,33 +234,37 @@ def test_logs_are_shown_and_followed_until_ctrl_c(home: Path) -> None:
     ],
 )
 def test_what_cannot_be_shown_says_why(
-    home: Path, arguments: tuple[str, ...], status: int, code: str
+    home: Path, operator: Operator, arguments: tuple[str, ...], status: int, code: str
 ) -> None:
     """One error with a code and a hint, and its exit status."""
-    done = hotseat(*arguments, cwd=home)
-    assert done.returncode == status, done.stderr
+    done = operator.run(*arguments, cwd=home)
+    assert done.status == status, done.stderr
     assert done.stderr.startswith(f"error[{code}]: ")
     assert done.stdout == ""
 
 
-def test_silent_nodes_are_rows_and_status_3_if_all_are(tmp_path: Path) -> None:
+def test_silent_nodes_are_rows_and_status_3_if_all_are(
+    tmp_path: Path, operator: Operator
+) -> None:
     """Every node that ran is named, with the code of its silence."""
     cluster = ClusterDir.open(tmp_path / ".hotseat", 4, ("n1", "n2"))
     for node in ("n1", "n2"):
         cluster.pid_path(node).touch()
-    row = shown("cluster", "status", cwd=tmp_path, status=3)
+    row = operator.shown("cluster", "status", cwd=tmp_path, status=3)
     assert [node["error"] for node in row["nodes"]] == ["door_unreachable"] * 2
     assert {"node_silent", "shard_unserved"} <= {a["code"] for a in row["alarms"]}
-    assert "no answer" in hotseat("node", "list", cwd=tmp_path).stdout
-    done = hotseat("match", "list", cwd=tmp_path)
-    assert done.returncode == 3
+    assert "no answer" in operator.run("node", "list", cwd=tmp_path).stdout
+    done = operator.run("match", "list", cwd=tmp_path)
+    assert done.status == 3
     assert done.stderr.startswith("error[cluster_unreachable]: ")
 
 
-def test_a_shell_completes_commands_and_flags(tmp_path: Path) -> None:
+def test_a_shell_completes_commands_and_flags(
+    tmp_path: Path, operator: Operator
+) -> None:
     """What bash offers behind `hotseat match list --`."""
-    script = hotseat("completion", "bash", cwd=tmp_path)
-    assert script.returncode == 0, script.stderr
+    script = operator.run("completion", "bash", cwd=tmp_path)
+    assert script.status == 0, script.stderr
     (tmp_path / "script").write_text(script.stdout)
 
     def offered(*words: str) -> list[str]:
@@ -238,19 +283,18 @@ def test_a_shell_completes_commands_and_flags(tmp_path: Path) -> None:
     assert "cluster" in offered("hotseat", "cl")
 
 
-def test_completion_is_installed_where_the_shell_looks(tmp_path: Path) -> None:
+def test_completion_is_installed_where_the_shell_looks(
+    tmp_path: Path, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the user's own folder; the shell is the one that SHELL names."""
-    done = hotseat(
-        "completion",
-        "--install",
-        cwd=tmp_path,
-        HOME=str(tmp_path),
-        XDG_DATA_HOME=str(tmp_path / "data"),
-        SHELL="/bin/bash",
-    )
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    done = operator.run("completion", "--install", cwd=tmp_path)
+    assert done.status == 0, done.stderr
     written = Path(done.stdout.split(":")[0])
     assert tmp_path in written.parents
     assert "_hotseat" in written.read_text()
-    done = hotseat("completion", cwd=tmp_path, SHELL="/bin/csh")
+    monkeypatch.setenv("SHELL", "/bin/csh")
+    done = operator.run("completion", cwd=tmp_path)
     assert done.stderr.startswith("error[unknown_shell]: ")
