@@ -314,8 +314,16 @@ class ReplicatedCommitter:
     def _propose(self, number: int, shard: _Shard) -> None:
         records = list(islice(shard.queued, _PROPOSED_AT_ONCE))
         items = [(r.match, r.index, _packed(r)) for r in records]
-        seq = self._replicas.propose(number, items, self._now_ms())
-        for record in records:
+        while True:
+            try:
+                seq = self._replicas.propose(number, items, self._now_ms())
+                break
+            except ProposalsFull:
+                # Less may fit; and what is more than may ever wait never would.
+                if len(items) == 1:
+                    raise
+                del items[len(items) // 2 :]
+        for record in records[: len(items)]:
             shard.queued.popleft()
             record.seq, record.packed, seq = seq, None, seq + 1
             shard.proposed[record.match, record.index] = record

@@ -16,5 +16,6 @@ REGRESSIONS: dict[int, str] = {
     162: "an idle owner never noticed that a follower had lost its memory",
     318: "a held move with an unresolved write was looked at without a pause",
     2120: "history of an install that the disk refused was gone",
+    90372: "a queue longer than what may wait for a commit was never proposed",
     3459: "a replica that died before its record named it",
 }

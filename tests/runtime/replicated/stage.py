@@ -14,7 +14,7 @@ from typing import Any
 from hotseat.engine.definition import Game
 from hotseat.engine.machine import Machine
 from hotseat.nodes.supervisor import Supervisor
-from hotseat.runtime.errors import NotServing, ProposalRefused
+from hotseat.runtime.errors import NotServing, ProposalRefused, ProposalsFull
 from hotseat.runtime.frame import (
     Created,
     Refused,
@@ -54,6 +54,7 @@ class Replicas:
     def __init__(self, host_of: ReplicaNode) -> None:
         self.automatic = True
         self.refusing: ProposalRefused | None = None
+        self.room = 8192  # records that may wait for a commit
         self.epoch = 0
         self.appended: list[Entry] = []  # and not committed
         self.seq = 0
@@ -85,6 +86,8 @@ class Replicas:
         self, shard: int, items: Sequence[tuple[str, int, Raw]], now_ms: int
     ) -> int:
         self._check(shard)
+        if len(self.appended) + len(items) > self.room:
+            raise ProposalsFull("full")
         self.proposals += 1
         first = self.seq + 1
         for match, index, record in items:

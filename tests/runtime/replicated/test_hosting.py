@@ -342,6 +342,23 @@ def test_what_cannot_be_proposed_keeps_its_place(
     assert isinstance(later, Accepted)
 
 
+@pytest.mark.parametrize("room", [1, 3, 7])
+def test_more_than_may_ever_wait_goes_in_parts(room: int) -> None:
+    """A queue longer than the room for it does not stand still for ever."""
+    owner, _ = pair(race())
+    match = owner.seated("race")
+    owner.replicas.refusing = ProposalsFull("full")
+    asked = [(ALICE, dispatch(n, match, "0", n, "keep")) for n in range(1, 21)]
+    assert owner.tell(*asked) == []
+    owner.replicas.refusing = None
+    owner.replicas.room = room
+    for _ in range(30):
+        owner.supervisor.tick(0)
+    answers = [frame for _, frame in owner.outlet.take()]
+    assert [type(answer) for answer in answers] == [Accepted] * 20
+    assert owner.replicas.proposals > 20 // room
+
+
 def test_statistics_tell_what_waits() -> None:
     """Records on their way, and confirmations."""
     owner, _ = pair(race())
