@@ -133,8 +133,12 @@ class Disk:
         except JournalFailed:
             self._scheduler.after(REOPEN_MS * MS, self._reopen, process)
             return
-        self._failed = False
         process.disk_ok()
+
+    def mended(self) -> None:
+        """The process knows that writing works again: what it gave before has failed,
+        what it gives from now on does not."""
+        self._failed = False
 
     def take_image(self) -> None:
         """Somebody copies the whole disk."""

@@ -246,7 +246,7 @@ class Process:
         self._put(self._take_persist_failed, ticket, ops)
 
     def disk_ok(self) -> None:
-        self._put(lambda: self.core.disk_ok(self.now_ms()))
+        self._put(self._take_disk_ok)
 
     def _put(self, take: Callable[..., None], *args: object) -> None:
         if self.alive and len(self._inbox) < PAUSED_INBOX_MAX:
@@ -347,6 +347,10 @@ class Process:
         self.host.failed(ops)
         if ticket:
             self.runner.persist_failed(ticket, self.now_ms())
+
+    def _take_disk_ok(self) -> None:
+        self.disk.mended()
+        self.runner.disk_ok(self.now_ms())
 
     def _take_requests(self, requests: list[tuple[Route, Request]]) -> None:
         """As the switchboard: what is for a shard of another owner goes there."""
