@@ -15,16 +15,14 @@ from .match_id import shard_of as hashed_shard_of
 __all__ = ["PinTable"]
 
 HASHES_KEPT = 65_536
-"""Matches whose shard is remembered, so that it is hashed once."""
+"""Matches of a process whose home is remembered, so that it is hashed once."""
 
 
 class PinTable:
     """Pins by match; each at the revision of its key, which never goes back."""
 
     def __init__(self, shards: int) -> None:
-        self._home = lru_cache(HASHES_KEPT)(
-            lambda match: hashed_shard_of(match, shards)
-        )
+        self._count = shards
         self._shards: dict[str, int] = {}
         self._matches: dict[int, str] = {}
 
@@ -37,11 +35,11 @@ class PinTable:
 
     def home(self, match: str) -> int:
         """The shard that the match's name falls into."""
-        return self._home(match)
+        return _home(match, self._count)
 
     def shard_of(self, match: str) -> int:
         """The shard that the match is in, as far as is known."""
-        return self._shards.get(match) or self._home(match)
+        return self._shards.get(match) or _home(match, self._count)
 
     def pin_of(self, match: str) -> int:
         """The shard that it is pinned to; 0 if it is not."""
@@ -62,3 +60,6 @@ class PinTable:
         shard = self._shards.pop(match, None)
         if shard is not None:
             self._matches.pop(shard, None)
+
+
+_home = lru_cache(HASHES_KEPT)(hashed_shard_of)
