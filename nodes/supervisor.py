@@ -143,6 +143,7 @@ class Supervisor:
             options=self._options.match,
             guard=guard,
             on_wake=self._turns.wake,
+            on_worked=self._turns.hand_on_soon,
             on_failure=self._failed,
             source=source,
         )

@@ -61,10 +61,10 @@ class Turns:
     def wake(self, actor: MatchActor) -> None:
         """Let the actor work soon; any number of calls before it does are one."""
         if actor in self._in_task:
-            actor.stir()
+            actor.stir()  # it says itself when it has worked
         else:
             self._due[actor] = None
-        self._want()
+            self.hand_on_soon()
 
     def work(self) -> None:
         """Let those work now that have no task, and hand on what they caused.
@@ -73,7 +73,13 @@ class Turns:
         """
         self._work()
         if self._tasks is not None:
-            self._want()
+            self.hand_on_soon()
+
+    def hand_on_soon(self) -> None:
+        """Something was caused; or is, by those who have no task."""
+        self._wanted = True
+        if self._stirred is not None:
+            self._stirred.set()
 
     def _work(self) -> None:
         if self._working:
@@ -109,11 +115,7 @@ class Turns:
         if len(actor.mailbox):
             self.wake(actor)  # it came while the task was ending
         self._rested(actor)
-
-    def _want(self) -> None:
-        self._wanted = True
-        if self._stirred is not None:
-            self._stirred.set()
+        self.hand_on_soon()
 
     async def _run(self) -> None:
         """Hand on, once after each wake-up."""
@@ -121,8 +123,9 @@ class Turns:
             if not self._wanted:
                 self._stirred = anyio.Event()
                 await self._stirred.wait()
-            # All that were woken before or with us work first.
-            await checkpoint()
+            # Those who were woken together work first, mostly; who works later says so,
+            # and there is another round.
             self._wanted = False
+            await checkpoint()
             self._work()
             self._hand_on()

@@ -144,6 +144,8 @@ class MatchActor:
                 await self._sleep.wait()
             self._due = False
             self.work()
+            if self._context.on_worked is not None:
+                self._context.on_worked()
 
     def wake(self) -> None:
         """Ask for a turn; any number of calls before it comes are one."""

@@ -58,6 +58,8 @@ class ActorContext:
     guard: Guard = NO_GUARD
     on_wake: Callable[[MatchActor], None] | None = None
     """Who lets an actor work that asks for it; None: its own task alone."""
+    on_worked: Callable[[], None] | None = None
+    """Who hears that an actor has worked in its own task: what it caused waits."""
     on_failure: Callable[[MatchActor, BaseException], None] | None = None
     """Who is told what an actor raised outside a turn of its own."""
     source: MatchSource | None = None
