@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from .control_plane import ShardRecord
 
@@ -48,6 +49,9 @@ def repair(
     copies: int,
     grace_ms: int,
     limit: int,
+    shards: Collection[int] | None = None,
+    unfit: Callable[[int], Collection[str]] = lambda _: (),
+    outgrown: Mapping[int, Collection[str]] = MappingProxyType({}),
 ) -> tuple[WantEdit, ...]:
     """At most `limit` edits that bring shards back to `copies` live replicas.
 
@@ -56,6 +60,9 @@ def repair(
     A shard's owner keeps its place: while it is absent, a takeover comes first. One
     that is up and has no place (the shard was moved to it) takes the last. Nobody is
     removed without another in its place.
+
+    Nodes that are `unfit` for a shard are chosen only if there are no others; those of
+    `outgrown` give their place, but only to a fit one. `shards` are looked at: all.
     """
     gone = {
         node
@@ -66,11 +73,13 @@ def repair(
     for record in records.values():
         load.update(node for node in record.want if node in load)
     edits: list[WantEdit] = []
-    for shard in sorted(records):
+    for shard in sorted(records if shards is None else shards):
         if len(edits) >= limit:
             break
         record = records[shard]
-        want = _repaired(record, up, gone, load, copies)
+        choice = _Choice(load, frozenset(unfit(shard)))
+        leaving = outgrown.get(shard, ())
+        want = _repaired(record, up, gone, leaving, choice, copies)
         if want != record.want:
             edits.append(WantEdit(shard, want))
     return tuple(edits)
@@ -80,32 +89,46 @@ def _repaired(
     record: ShardRecord,
     up: Collection[str],
     gone: Collection[str],
-    load: Counter[str],
+    leaving: Collection[str],
+    choice: _Choice,
     copies: int,
 ) -> tuple[str, ...]:
-    """The record's new `want`; `load` learns of who was chosen."""
+    """The record's new `want`."""
     want = list(record.want)
     owner = record.owner
     if owner is not None and owner in up and owner not in want and not record.move:
         want = [owner, *want[: max(copies, len(want)) - 1]]
-        load[owner] += 1
-
-    def least_loaded() -> str | None:
-        free = [node for node in load if node not in want]
-        chosen = min(free, key=lambda node: (load[node], node), default=None)
-        if chosen is not None:
-            load[chosen] += 1
-        return chosen
-
+        choice.load[owner] += 1
     for place, node in enumerate(want):
-        if node in gone and node != record.owner:
-            want[place] = least_loaded() or node
+        if node == record.owner:
+            continue
+        if node in gone:
+            want[place] = choice.take(want) or node
+        elif node in leaving:
+            want[place] = choice.take(want, fit=True) or node
     while len(want) < copies:
-        chosen = least_loaded()
+        chosen = choice.take(want)
         if chosen is None:
             break
         want.append(chosen)
     return tuple(want)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Who comes next: the fit before the unfit, then whoever holds the fewest."""
+
+    load: Counter[str]
+    unfit: frozenset[str]
+
+    def take(self, taken: Collection[str], *, fit: bool = False) -> str | None:
+        """`load` learns of who is chosen. `fit`: rather nobody than an unfit one."""
+        load, unfit = self.load, self.unfit
+        free = [n for n in load if n not in taken and not (fit and n in unfit)]
+        chosen = min(free, key=lambda n: (n in unfit, load[n], n), default=None)
+        if chosen is not None:
+            load[chosen] += 1
+        return chosen
 
 
 def _wanted(shard: int, names: Sequence[str]) -> tuple[str, ...]:

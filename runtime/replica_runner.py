@@ -215,9 +215,11 @@ class ReplicaRunner:
         now_ms: int,
         *,
         draining: frozenset[str] = frozenset(),
+        games: Mapping[str, frozenset[tuple[str, str]]] | None = None,
     ) -> None:
-        """The nodes that are registered now, those that drain among them."""
-        self.core.registered(nodes, now_ms, draining=draining)
+        """The nodes that are registered now, those that drain among them, and which
+        games, (name, version), each has."""
+        self.core.registered(nodes, now_ms, draining=draining, games=games)
         self.settle(now_ms)
 
     def unfit(self, unfit: Mapping[int, frozenset[str]], now_ms: int) -> None:

@@ -16,13 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..control_plane import ClusterRecord, Keys, ShardRecord
-from ..coordinator import (
-    CasOk,
-    CasOutcome,
-    CasUnknown,
-    Change,
-    Listing,
-)
+from ..coordinator import CasOk, CasOutcome, CasUnknown, Change, Listing
 from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
@@ -34,7 +28,7 @@ from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
 from .output import Feed, Output
 from .pin_board import PinBoard
-from .placer import Placer
+from .placer import Games, Placer
 from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered
@@ -165,13 +159,15 @@ class NodeReplicas:
         now_ms: int,
         *,
         draining: frozenset[str] = frozenset(),
+        games: Mapping[str, Games] | None = None,
     ) -> None:
-        """The nodes that are registered now, those that drain among them: a hint."""
+        """The nodes that are registered now, those that drain among them, and which
+        games each has: a hint."""
         self._note(now_ms)
         if nodes != self._me.registered:
             self._me.registered = nodes
             self._touch_all()
-        self._placer.registered(nodes, draining)
+        self._placer.registered(nodes, draining, games or {})
 
     # What other nodes say.
 
@@ -571,7 +567,10 @@ class NodeReplicas:
         if due_ms is None or due_ms > self._now_ms:
             return
         stopped = [s for s, r in self._shards.items() if r.stopped is not None]
-        writes = self._placer.writes(self._readings, stopped, self._now_ms)
+        self._placer.unfit = self._me.unfit
+        writes = self._placer.writes(
+            self._readings, stopped, self._owning, self._now_ms
+        )
         self._counters.want_edits += len(writes)
         self._placing += len(writes)
         self._writer.add(writes, Origin.PLACER)

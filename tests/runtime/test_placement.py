@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 import msgspec
 import pytest
@@ -82,6 +84,9 @@ def repaired(
     copies: int = 2,
     limit: int = 99,
     now_ms: int = GRACE_MS,
+    unfit: Mapping[int, str] = MappingProxyType({}),
+    outgrown: Mapping[int, str] = MappingProxyType({}),
+    shards: Collection[int] | None = None,
 ) -> tuple[WantEdit, ...]:
     """Edits when the nodes of `gone` have been absent since time 0."""
     return repair(
@@ -92,6 +97,9 @@ def repaired(
         copies=copies,
         grace_ms=GRACE_MS,
         limit=limit,
+        unfit=lambda shard: unfit.get(shard, ""),
+        outgrown=outgrown,
+        shards=shards,
     )
 
 
@@ -170,3 +178,21 @@ def test_a_shard_that_was_moved_stays_where_it_is() -> None:
     assert repaired(records, "ab", "") == ()
     moving = msgspec.structs.replace(records[0], move=Move("a", "op"))
     assert repaired({0: moving}, "abc", "") == ()
+
+
+def test_who_lacks_a_game_is_passed_over() -> None:
+    """However little it holds; but a copy that cannot be played yet is one, too."""
+    records = {0: record(("a", "x"), "a"), 1: record(("a", "b"), "a")}
+    assert repaired(records, "abc", "x", unfit={0: "c"}) == (WantEdit(0, ("a", "b")),)
+    assert repaired(records, "ac", "x", unfit={0: "c"}) == (WantEdit(0, ("a", "c")),)
+
+
+def test_who_has_lost_its_fitness_makes_way_for_a_fit_node() -> None:
+    """Never for another unfit one, never the owner; and no other shard is looked at."""
+    records = {0: record(("a", "b"), "a"), 1: record(("a", "x"), "a")}
+    unfit = {0: "abd"}
+    for up, edits in ("abcd", (WantEdit(0, ("a", "c")),)), ("abd", ()):
+        assert (
+            repaired(records, up, "x", unfit=unfit, outgrown={0: "ab"}, shards=[0])
+            == edits
+        )

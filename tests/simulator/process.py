@@ -323,7 +323,12 @@ class Process:
     def _tell_registered(self) -> None:
         records = self.directory.records
         draining = frozenset(n for n, r in records.items() if r.state == "draining")
-        self.runner.registered(frozenset(records), self.now_ms(), draining=draining)
+        self.runner.registered(
+            frozenset(records),
+            self.now_ms(),
+            draining=draining,
+            games={node: frozenset(r.games) for node, r in records.items()},
+        )
         self._tell_unfit()
 
     def _tell_unfit(self) -> None:

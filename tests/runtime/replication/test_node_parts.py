@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.placement import WantEdit
 from hotseat.runtime.replication.heartbeat import Heartbeat
 from hotseat.runtime.replication.message import Alive
 from hotseat.runtime.replication.options import ReplicationOptions
@@ -65,11 +66,11 @@ def test_only_the_first_node_that_is_up_places() -> None:
     """One that drains, or is not registered, leaves it to the next."""
     one = placer()
     assert not one.acting
-    one.registered(frozenset("ab"), frozenset())
+    one.registered(frozenset("ab"), frozenset(), {})
     assert one.acting
-    one.registered(frozenset("ab"), frozenset("a"))
+    one.registered(frozenset("ab"), frozenset("a"), {})
     assert not one.acting
-    one.registered(frozenset("b"), frozenset())
+    one.registered(frozenset("b"), frozenset(), {})
     assert not one.acting
 
 
@@ -77,11 +78,11 @@ def test_a_lost_node_is_replaced_after_the_grace() -> None:
     """Not before; and one that came back in time keeps its place."""
     one = placer(placer_grace_ms=5000)
     records = {0: record("b", "b", "x")}
-    one.registered(frozenset("abc"), frozenset())
+    one.registered(frozenset("abc"), frozenset(), {})
     assert one.edits(records, 0) == ()
     assert one.edits(records, 4000) == ()
-    one.registered(frozenset("abcx"), frozenset())
-    one.registered(frozenset("abc"), frozenset())
+    one.registered(frozenset("abcx"), frozenset(), {})
+    one.registered(frozenset("abc"), frozenset(), {})
     assert one.edits(records, 5000) == ()
     assert one.edits(records, 9000) == ()
     (edit,) = one.edits(records, 10_000)
@@ -92,7 +93,7 @@ def test_edits_are_limited_by_the_minute() -> None:
     """Each costs a copy of a shard: a budget, filled evenly."""
     one = placer(placer_edits_per_minute=6)
     records = {shard: record("b", "b") for shard in range(20)}
-    one.registered(frozenset("ab"), frozenset())
+    one.registered(frozenset("ab"), frozenset(), {})
     made = []
     for now_ms in range(0, 61_000, 500):
         edits = one.edits(records, now_ms)
@@ -101,3 +102,32 @@ def test_edits_are_limited_by_the_minute() -> None:
             records[edit.shard] = record("b", *edit.want)
     assert made[0] == 6
     assert sum(made) == 12
+
+
+def test_an_owner_finds_a_place_for_what_a_node_cannot_play() -> None:
+    """At once for who is not in sync, and never will be; else after the grace."""
+    one = Placer("b", "boot", 2, ReplicationOptions(placer_grace_ms=5000))
+    nim = frozenset({("nim", "1")})
+    one.registered(frozenset("abcd"), frozenset(), {"b": nim, "c": nim})
+    outside = ShardRecord(
+        owner="b", epoch=3, isr=(("b", "i"),), want=("b", "a"), claim="c"
+    )
+    records = {0: outside, 1: record("b", "b", "a"), 2: record("c", "c", "a")}
+    one.unfit = dict.fromkeys(records, frozenset("ad"))
+    assert not one.acting
+    assert one.edits(records, 0, [0, 1]) == (WantEdit(0, ("b", "c")),)
+    records[0] = record("b", "b", "c")
+    assert one.edits(records, 4_000, [0, 1]) == ()
+    assert one.edits(records, 5_000, [0, 1]) == (WantEdit(1, ("b", "c")),)
+
+
+def test_what_is_known_of_shards_elsewhere_is_the_games_of_their_owners() -> None:
+    """A node without one of them gets a copy only if there is no other node."""
+    one = placer()
+    nim = frozenset({("nim", "1")})
+    one.registered(
+        frozenset("abc"), frozenset(), {"a": frozenset(), "b": nim, "c": nim}
+    )
+    assert one.edits({0: record("b", "b")}, 0) == (WantEdit(0, ("b", "c")),)
+    one.registered(frozenset("ab"), frozenset(), {"a": frozenset(), "b": nim})
+    assert one.edits({0: record("b", "b")}, 1_000) == (WantEdit(0, ("b", "a")),)
