@@ -58,7 +58,7 @@ class Arrivals:
                 text = f"match {piece.match} is of shard {part.line.shard}"
                 self._malformed(shard, piece.match, text)
             elif part is not None:
-                yield from self._take_in(part)
+                yield from self._take_in(part, piece.index)
         if install.last:
             if not assembly.empty:
                 match = install.pieces[-1].match if install.pieces else ""
@@ -102,9 +102,12 @@ class Arrivals:
             text = f"match {match.match}: {problem}"
             self._roster.alarm(shard, "copy_differs", text)
 
-    def _take_in(self, part: Part) -> Iterator[tuple[StoreOp, HotMatch | None]]:
+    def _take_in(
+        self, part: Part, index: int
+    ) -> Iterator[tuple[StoreOp, HotMatch | None]]:
+        """`index` is that of the match's last record, of all its parts."""
         line = part.line
-        if self._is_elsewhere(line):
+        if self._is_elsewhere(line, index):
             return
         if line.buried:
             yield Buried(line), None
@@ -120,9 +123,12 @@ class Arrivals:
         if not line.ended and part.state:
             self._roster.wake(match)
 
-    def _is_elsewhere(self, line: MatchLine) -> bool:
+    def _is_elsewhere(self, line: MatchLine, last: int) -> bool:
         """This node has the match in another shard, and further: it was pinned, and the
-        owner of its home still has it as it was when it left."""
+        owner of its home still has it as it was when it left.
+
+        What counts are the records: the state may stand still at an earlier one.
+        """
         held = self._roster.matches.get(line.match)
         known = None if held is None else held.current_line()
         if held is None:
@@ -131,7 +137,7 @@ class Arrivals:
             return False
         index = known.index if held is None else held.index
         # At the same record it has left its home: the pinned one is what counts.
-        return index > line.index or (index == line.index and known.shard > line.shard)
+        return index > last or (index == last and known.shard > line.shard)
 
     def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
         line = part.line

@@ -40,6 +40,8 @@ class Checks:
         self._widest: dict[tuple[int, int], int] = {}
         """By shard and epoch: the most copies that were ever in sync."""
         self._idents = {world.keys.replica(node): "" for node in world.nodes}
+        self._served: dict[str, None] = {}
+        """The replicas that have ever served."""
         self._read_up_to = 0
         self.takeovers = 0
         self.on_ack: Callable[[Process], None] | None = None
@@ -196,11 +198,17 @@ class Checks:
                     self._on_replica(change.key, replica)
 
     def _on_replica(self, key: str, record: ReplicaRecord) -> None:
-        """A node whose data are intact goes on as the replica that it was."""
+        """A node whose data are intact goes on as the replica that it was.
+
+        One that has never served has promised nothing, and is none yet.
+        """
         before, self._idents[key] = self._idents[key], record.ident
+        if record.serving:
+            self._served[record.ident] = None
         world = self._world
         durable = world.settings.durability == "disk"
-        if durable and before not in ("", record.ident, *world.dead_idents):
+        known = before in self._served and before not in world.dead_idents
+        if durable and known and before != record.ident:
             raise Violation(
                 "I12", f"{key} was {before}, and nothing is lost; now {record}"
             )

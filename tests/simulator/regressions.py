@@ -17,5 +17,8 @@ REGRESSIONS: dict[int, str] = {
     318: "a held move with an unresolved write was looked at without a pause",
     2120: "history of an install that the disk refused was gone",
     90372: "a queue longer than what may wait for a commit was never proposed",
+    100637: "a copy that lacks the game was waited for, though another node has it",
+    29933562000: "a pinned match, stuck at its owner, was not taken in by a learner",
+    29933562050: "a replica that has never served was taken for one that was lost",
     3459: "a replica that died before its record named it",
 }

@@ -8,18 +8,22 @@ from random import Random
 
 import pytest
 
+from hotseat.runtime.command import Detach
+from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.errors import ContentMalformed, JournalCorrupt
 from hotseat.runtime.hosting.options import HostingOptions
 from hotseat.runtime.hosting.transfer import Assembly, Cursor, Part, cut, pack_part
 from hotseat.runtime.journal import MatchLine
 from hotseat.runtime.replica_runner import FeedPage
 from hotseat.runtime.replication.message import Piece
-from hotseat.runtime.replication.output import Appended, Feed, Install, Wiped
+from hotseat.runtime.replication.output import Appended, Feed, Install, Split, Wiped
 from hotseat.runtime.testing.memory_journal import MemoryDisk
 
 from ..sample_games import race
 from .stage import SHARD, Log, Node, digests, same
 from .test_apply import counting, played
+
+PINNED = SHARDS_MAX + 5
 
 
 @pytest.mark.parametrize("limit", [100, 1_000, 64 * 1024])
@@ -274,3 +278,19 @@ def test_cursors_read_what_they_write() -> None:
     """Between matches and within one."""
     for cursor in (Cursor(), Cursor("abc"), Cursor("abc", 3, 5, 9, 4)):
         assert Cursor.read(str(cursor)) == cursor
+
+
+def test_a_pinned_match_arrives_though_its_owner_cannot_play_it() -> None:
+    """Its state stands still long before the record with which it left its home, which
+    the learner has: what counts are the records, and they are all there."""
+    log = played(Log(), "a", actions=20)
+    log.decide("a", Detach(PINNED))
+    owner, learner = Node(race(goal=7)), Node()
+    owner.follow(log)
+    owner.write(owner.states.split(Split(PINNED, "a")))
+    assert owner.line("a").quarantined == "divergent"
+    learner.follow(log)
+    owner.feed(learner, shard=PINNED)
+    assert same(learner.state("a"), log.states["a"])
+    assert [line.match for line in learner.states.lines(PINNED)] == ["a"]
+    assert list(learner.states.lines(SHARD)) == []
