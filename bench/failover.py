@@ -70,7 +70,7 @@ def failover() -> list[Row]:
     if shutil.which("etcd") is None:
         print("there is no etcd here: its row is left out", file=sys.stderr)
         return rows
-    from tests.nodes.etcd_cluster import running_etcd
+    from tests.nodes.coordinators.etcd_cluster import running_etcd
 
     with running_etcd(1) as etcd:
         case = _Case("etcd", ETCD_MS, _plan(kills, etcd.address))

@@ -16,7 +16,7 @@ from msgspec import Raw
 from hotseat.engine.digest import NO_DIGEST
 from hotseat.engine.frozen import enclose
 from hotseat.engine.record import Record, RecordKind
-from hotseat.nodes.sqlite_journal import SqliteJournal
+from hotseat.nodes.journal.sqlite_journal import SqliteJournal
 from hotseat.runtime.journal import Checkpointed, StoreOp
 from hotseat.runtime.record_codec import pack_record
 from hotseat.runtime.replication.message import Entry

@@ -27,10 +27,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .coordinators.sqlite_file import CoordinatorFile
 from .exit_codes import ExitCode
 from .operator_error import OperatorError
 from .redundancy import DEFAULT, Redundancy
-from .sqlite_file import CoordinatorFile
 
 __all__ = ["SECRET_BYTES", "ClusterDir", "make_folders"]
 

@@ -1,8 +1,9 @@
 """The coordinator: the linearizable store of membership, ownership and epochs.
 
-The interface only. Implementations: `hotseat.nodes.sqlite` (one machine),
-`hotseat.nodes.etcd` (many), `hotseat.runtime.testing.memory_coordinator` (tests,
-simulator); all pass `hotseat.runtime.testing.check_coordinator`.
+The interface only. Implementations: `hotseat.nodes.coordinators.sqlite` (one
+machine), `hotseat.nodes.coordinators.etcd` (many),
+`hotseat.runtime.testing.memory_coordinator` (tests, simulator); all pass
+`hotseat.runtime.testing.check_coordinator`.
 
 Rules: every write is a compare-and-swap on the key's revision; its value carries
 a fresh nonce; the outcome `unknown` is resolved only by a read that shows a

@@ -4,9 +4,9 @@ What is written is a sequence of operations; a group of them is durable as a who
 not at all. What is read are states of matches and their history, by key: each read is
 bounded and synchronous.
 
-Implementations: `hotseat.nodes.sqlite_journal` (a file), `hotseat.runtime.testing.
-memory_journal` (with a disk's faults). Both pass `hotseat.runtime.testing.
-check_journal`.
+Implementations: `hotseat.nodes.journal.sqlite_journal` (a file),
+`hotseat.runtime.testing.memory_journal` (with a disk's faults). Both pass
+`hotseat.runtime.testing.check_journal`.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ from typing import Any, Literal
 
 import anyio
 
-from ..ask_cluster import ask_cluster
-from ..client import INBOX
+from ..client.connect import INBOX
 from ..cluster_dir import ClusterDir
-from ..local import LocalCluster, LocalPlan, door_says_ready, owned_folder
-from ..local_child import ChildOptions
+from ..local.child import ChildOptions
+from ..local.cluster import LocalCluster, LocalPlan, door_says_ready, owned_folder
+from ..operator.ask_cluster import ask_cluster
 from ..operator_error import OperatorError
 from ..redundancy import Redundancy
 from .cut import LinkProxy, link_proxy

@@ -20,10 +20,10 @@ from anyio.abc import TaskGroup
 from ...engine.machine import compile_game
 from ...runtime.match_id import shard_of
 from ..client import ClientOptions, connect
-from ..client_outcome import Refusal
-from ..client_shell import Client
-from ..collector import bounded_pauses
+from ..client.outcome import Refusal
+from ..client.shell import Client
 from ..load.latency import Latencies
+from ..node.collector import bounded_pauses
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
 from .cluster import ChaosCluster, Health, chaos_cluster

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import anyio
 
-from ..client_match import RemoteMatch, Seat
-from ..client_outcome import (
+from ..client.match import RemoteMatch, Seat
+from ..client.outcome import (
     Accepted,
     ClientError,
     ClusterUnreachable,
@@ -23,8 +23,8 @@ from ..client_outcome import (
     Refusal,
     WatchEnded,
 )
-from ..client_shell import Client
-from ..client_view import View
+from ..client.shell import Client
+from ..client.view import View
 from .account import MatchAccount
 from .plan import ChaosPlan
 

@@ -14,10 +14,10 @@ import anyio
 from ...engine.machine import Machine
 from ...engine.record import Record
 from ...runtime.match_id import shard_of
-from ..ask_door import ask_door
-from ..client_match import RemoteMatch
-from ..client_outcome import ClientError, Refusal
-from ..match_feed import FeedBroken, MatchFeed
+from ..client.match import RemoteMatch
+from ..client.outcome import ClientError, Refusal
+from ..operator.ask_door import ask_door
+from ..operator.match_feed import FeedBroken, MatchFeed
 from ..operator_error import OperatorError
 from .account import Copy, MatchAccount, Verdict
 from .cluster import ChaosCluster, Health

@@ -12,7 +12,7 @@ from ..exit_codes import ExitCode
 from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
-    from ..survey import Survey
+    from ..operator.survey import Survey
 
 __all__ = ["app"]
 
@@ -89,8 +89,8 @@ def watch(
 async def _look(place: Path | str, sample: float | None) -> Survey:
     import anyio
 
-    from ..ask_cluster import find_cluster
-    from ..survey import survey, with_rates
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import survey, with_rates
 
     home = await find_cluster(place)
     found = await survey(home)
@@ -109,8 +109,8 @@ async def _watch(
     from rich.console import Group
     from rich.live import Live
 
-    from ..ask_cluster import find_cluster
-    from ..survey import survey, with_rates
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import survey, with_rates
     from .shown import cluster_shown, print_json
 
     home = await find_cluster(place)

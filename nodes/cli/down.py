@@ -12,7 +12,7 @@ def down(*, dir: Dir = None) -> None:
 
     That nothing runs there is no failure: the exit status is 0 then, too.
     """
-    from ..local_stop import stop_local
+    from ..local.stop import stop_local
 
     stopped = stop_local(folder(dir))
     print("stopped" if stopped else "nothing runs there")

@@ -14,7 +14,7 @@ from .options import Cluster, Dir, place
 
 if TYPE_CHECKING:
     from ..inspect.model import InspectModel
-    from ..match_feed import MatchFeed
+    from ..operator.match_feed import MatchFeed
 
 __all__ = ["inspect"]
 
@@ -82,7 +82,7 @@ def _from_file(
 
 def _feed(match: str, cluster: Path | str) -> MatchFeed:
     from ...runtime.match_id import is_match_id
-    from ..match_feed import MatchFeed
+    from ..operator.match_feed import MatchFeed
 
     if not is_match_id(match):
         raise OperatorError(

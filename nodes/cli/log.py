@@ -14,8 +14,8 @@ from .options import Cluster, Dir, place
 
 if TYPE_CHECKING:
     from ..cluster_dir import ClusterDir
-    from ..log_line import LogFilter, LogLine
-    from ..log_tail import LogTail
+    from ..operator.log_line import LogFilter, LogLine
+    from ..operator.log_tail import LogTail
 
 __all__ = ["app"]
 
@@ -74,7 +74,7 @@ def follow(
     Logs that are put aside, cut, or begun while it runs are followed all the same.
     A line that is no JSON, as of a traceback, counts as an error. Ctrl-C is status 0.
     """
-    from ..log_line import LogFilter
+    from ..operator.log_line import LogFilter
 
     _check_events(event or [])
     home = _home(place(dir, cluster))
@@ -92,8 +92,8 @@ def _follow(
     import time
     from contextlib import ExitStack
 
-    from ..log_line import LogLine
-    from ..log_tail import LogTail
+    from ..operator.log_line import LogLine
+    from ..operator.log_tail import LogTail
 
     tails: dict[str, LogTail] = {}
     with ExitStack() as stack:
@@ -138,7 +138,7 @@ def _home(place: Path | str) -> ClusterDir:
         return ClusterDir.load(place)
     import anyio
 
-    from ..ask_cluster import find_cluster
+    from ..operator.ask_cluster import find_cluster
 
     return anyio.run(find_cluster, place)
 

@@ -13,7 +13,7 @@ from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, Limit, place, seconds
 
 if TYPE_CHECKING:
-    from ..survey_rows import FoundMatches, MatchShown
+    from ..operator.survey_rows import FoundMatches, MatchShown
 
 __all__ = ["app"]
 
@@ -131,8 +131,8 @@ def show(
 async def _find(
     place: Path | str, limit: int, sort: str, asked: dict[str, Any]
 ) -> FoundMatches:
-    from ..ask_cluster import find_cluster
-    from ..match_search import find_matches
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.match_search import find_matches
 
     home = await find_cluster(place)
     shard = asked.get("shard", 0)
@@ -147,8 +147,8 @@ async def _find(
 
 async def _one(place: Path | str, match: str, state: bool) -> MatchShown:
     from ...runtime.match_id import is_match_id
-    from ..ask_cluster import find_cluster
-    from ..match_search import show_match
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.match_search import show_match
 
     if not is_match_id(match):
         raise OperatorError(

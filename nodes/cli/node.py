@@ -15,7 +15,7 @@ from .options import Cluster, Dir, Json, folder, place
 
 if TYPE_CHECKING:
     from ...config import Config
-    from ..survey import Survey
+    from ..operator.survey import Survey
 
 __all__ = ["app"]
 
@@ -127,8 +127,8 @@ def list_nodes(
 
 
 async def _survey(place: Path | str) -> Survey:
-    from ..ask_cluster import find_cluster
-    from ..survey import survey
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import survey
 
     return await survey(await find_cluster(place))
 
@@ -136,8 +136,8 @@ async def _survey(place: Path | str) -> Survey:
 def _run(config: Config, home: Any, with_parent: bool) -> None:
     import anyio
 
-    from ..node import run_node
-    from ..parent_watch import stop_with_parent
+    from ..local.parent_watch import stop_with_parent
+    from ..node.node import run_node
     from ..pid_file import PidFile, PidFileHeld
     from ..telemetry import structured_logging
 

@@ -15,8 +15,8 @@ from .options import Cluster, Dir, Json, Limit, place
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..survey import Survey
-    from ..survey_rows import ShardRow, ShardShown
+    from ..operator.survey import Survey
+    from ..operator.survey_rows import ShardRow, ShardShown
 
 __all__ = ["app"]
 
@@ -96,15 +96,15 @@ def show(
 
 
 async def _survey(place: Path | str) -> Survey:
-    from ..ask_cluster import find_cluster
-    from ..survey import survey
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import survey
 
     return await survey(await find_cluster(place))
 
 
 async def _one(place: Path | str, number: int) -> ShardShown:
-    from ..ask_cluster import find_cluster
-    from ..survey import show_shard
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import show_shard
 
     home = await find_cluster(place)
     if number >= home.shards:

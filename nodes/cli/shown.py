@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ..operator_rows import MatchRow
-    from ..survey_rows import AlarmRow, ClusterRow, NodeRow, ShardRow
+    from ..operator.rows import MatchRow
+    from ..operator.survey_rows import AlarmRow, ClusterRow, NodeRow, ShardRow
 
 __all__ = [
     "alarm_lines",
@@ -39,7 +39,7 @@ ALARMS_SHOWN_MAX = 20
 
 def print_json(row: Any) -> None:
     """One object in one line."""
-    from ..operator_rows import row_json
+    from ..operator.rows import row_json
 
     print(json_text.dumps(row_json(row)), flush=True)
 

@@ -40,7 +40,7 @@ def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> i
 
 async def _ask_all(place: Path | str) -> dict[str, Any]:
     """Ask every door of the cluster at once."""
-    from ..ask_cluster import ask_cluster, find_cluster
+    from ..operator.ask_cluster import ask_cluster, find_cluster
 
     home = await find_cluster(place)
     answers = await ask_cluster(home, "status")

@@ -36,9 +36,9 @@ def top(
         )
     import anyio
 
-    from ..ask_cluster import find_cluster
-    from ..top_app import TopApp
-    from ..top_look import ClusterLooks
+    from ..operator.ask_cluster import find_cluster
+    from ..top.app import TopApp
+    from ..top.look import ClusterLooks
 
     anyio.run(find_cluster, found)  # that there is none is said before the screen
     app = TopApp(ClusterLooks(found), light=light)

@@ -21,7 +21,7 @@ from .options import Dir, folder
 if TYPE_CHECKING:
     from ...config import Config
     from ..cluster_dir import ClusterDir
-    from ..local import LocalPlan
+    from ..local.cluster import LocalPlan
 
 __all__ = ["up"]
 
@@ -186,7 +186,7 @@ class _Asked:
 
 def _detach(asked: _Asked) -> int:
     from ..cluster_dir import make_folders
-    from ..local_detach import start_detached
+    from ..local.detach import start_detached
 
     make_folders(asked.path)
     log = asked.path / "logs" / "up.log"
@@ -204,7 +204,7 @@ def _detach(asked: _Asked) -> int:
 
 def _run_detached(asked: _Asked, report_fd: int) -> None:
     """The other side of `_detach`: whatever happens is reported once."""
-    from ..local_detach import Report, report_to
+    from ..local.detach import Report, report_to
     from ..operator_error import OperatorError
     from .failure import describe
 
@@ -241,8 +241,8 @@ def _run(
     import anyio
 
     from ..games import Games
-    from ..local import LocalCluster, owned_folder
-    from ..log_file import put_aside
+    from ..local.cluster import LocalCluster, owned_folder
+    from ..local.log_file import put_aside
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
@@ -293,8 +293,8 @@ def _plan(
     stop_grace_s: float,
     timeout_s: float | None,
 ) -> LocalPlan:
-    from ..local import LocalPlan, door_says_ready
-    from ..local_child import ChildOptions
+    from ..local.child import ChildOptions
+    from ..local.cluster import LocalPlan, door_says_ready
 
     def argv(node: str) -> Sequence[str]:
         place = ("--dir", str(home.path), "--node", node, "--with-parent")

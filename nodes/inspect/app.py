@@ -19,7 +19,7 @@ from textual.widgets import Footer, Static
 
 from ...engine.record import Record
 from ...engine.snapshot import Snapshot
-from ..match_feed import FeedBroken
+from ..operator.match_feed import FeedBroken
 from ..operator_error import OperatorError
 from .drawn import drawn
 from .keys import KEYS

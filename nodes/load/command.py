@@ -11,10 +11,10 @@ import anyio
 from rich.console import Console
 
 from ...engine.definition import Game
-from ..ask_cluster import cluster_unreachable
 from ..client import ClientOptions, ClusterUnreachable, connect
 from ..exit_codes import ExitCode
 from ..games import installed_games, load_game
+from ..operator.ask_cluster import cluster_unreachable
 from ..operator_error import OperatorError
 from ..telemetry import structured_logging
 from .plan import LoadOptions, plan_matches

@@ -21,7 +21,7 @@ from ...engine.machine import Machine
 from ...engine.record import Record, RecordKind
 from ...runtime.match import replay_states
 from ...runtime.match_state import MatchState
-from ..client_view import View
+from ..client.view import View
 
 __all__ = ["Account", "judge"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio
 
-from ..client_match import Seat
-from ..client_outcome import (
+from ..client.match import Seat
+from ..client.outcome import (
     Accepted,
     ClusterUnreachable,
     NoAnswer,
@@ -19,7 +19,7 @@ from ..client_outcome import (
     Refusal,
     WatchEnded,
 )
-from ..client_view import View
+from ..client.view import View
 from .oracle import Account
 from .policy import Policy
 from .report import Tally

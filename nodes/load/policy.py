@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from ..client_view import View
+from ..client.view import View
 
 __all__ = ["Policy", "RandomLegal", "Scripted"]
 

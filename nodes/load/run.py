@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import anyio
 
 from ...engine.machine import compile_game
-from ..client_match import RemoteMatch
-from ..client_outcome import ClientError, Refusal
-from ..client_shell import Client
-from ..client_view import View
+from ..client.match import RemoteMatch
+from ..client.outcome import ClientError, Refusal
+from ..client.shell import Client
+from ..client.view import View
 from .oracle import Account, judge
 from .plan import MatchPlan
 from .player import GONE_CODES, MatchGone, play

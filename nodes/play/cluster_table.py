@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 
 from ..client import Client, connect
-from ..client_match import Seat, Spectator
-from ..client_outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
-from ..client_view import View
+from ..client.match import Seat, Spectator
+from ..client.outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
+from ..client.view import View
 from ..operator_error import OperatorError
 from .table import SPECTATOR
 

@@ -13,11 +13,11 @@ import anyio
 from ...engine.definition import Game
 from ...engine.validate import hostable
 from ...runtime.profile_store import ProfileNameInvalid, check_name
-from ..ask_cluster import cluster_unreachable
-from ..client_outcome import ClusterUnreachable
+from ..client.outcome import ClusterUnreachable
 from ..exit_codes import ExitCode
 from ..games import find_beside, find_game
 from ..load.policy import Policy, RandomLegal
+from ..operator.ask_cluster import cluster_unreachable
 from ..operator_error import OperatorError
 from ..telemetry import structured_logging
 from .cluster_table import open_cluster_table

@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 
 from ...engine.definition import Game
-from ..client_view import View
+from ..client.view import View
 from ..load.policy import Policy
 from ..operator_error import OperatorError
 from .show import (

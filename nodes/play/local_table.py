@@ -15,8 +15,8 @@ from ...engine.refusal import Fault
 from ...engine.refusal import Refusal as Refused
 from ...engine.session import create_session
 from ...engine.step import Batch, Step
-from ..client_outcome import Refusal
-from ..client_view import View
+from ..client.outcome import Refusal
+from ..client.view import View
 from ..operator_error import OperatorError
 from .match_keeper import MatchKeeper
 from .table import SPECTATOR

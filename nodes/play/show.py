@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ...engine.definition import Event
-from ..client_outcome import Refusal
+from ..client.outcome import Refusal
 
 __all__ = [
     "action_text",

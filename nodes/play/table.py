@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ..client_outcome import Refusal
-from ..client_view import View
+from ..client.outcome import Refusal
+from ..client.view import View
 
 __all__ = ["SPECTATOR", "Table"]
 

@@ -8,10 +8,10 @@ import anyio
 
 from ...engine.record import Record
 from ...runtime.match_id import is_match_id, shard_of
-from ..ask_cluster import ask_cluster, cluster_unreachable, find_cluster
 from ..client import Client, ClusterUnreachable, Refusal, connect
 from ..exit_codes import ExitCode
-from ..match_feed import MatchFeed
+from ..operator.ask_cluster import ask_cluster, cluster_unreachable, find_cluster
+from ..operator.match_feed import MatchFeed
 from ..operator_error import OperatorError
 from ..telemetry import structured_logging
 

@@ -23,14 +23,15 @@ import msgspec
 from hotseat.config.limits import LIMITS
 from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
-from hotseat.nodes import operator_rows, survey_rows
-from hotseat.nodes.alarms import ALARMS
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.inspect.keys import KEYS, Key
-from hotseat.nodes.metrics import metric_names
-from hotseat.nodes.node_status import STATISTICS
+from hotseat.nodes.node.metrics import metric_names
+from hotseat.nodes.node.status import STATISTICS
+from hotseat.nodes.operator import rows as operator_rows
+from hotseat.nodes.operator import survey_rows
+from hotseat.nodes.operator.alarms import ALARMS
 from hotseat.nodes.telemetry import EVENTS
-from hotseat.nodes.top_keys import TOP_KEYS
+from hotseat.nodes.top.keys import TOP_KEYS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
 from hotseat.runtime.replication import message

@@ -27,8 +27,8 @@ SANS_IO = (
     "runtime/match_id.py",
     "runtime/hello.py",
     "runtime/mailbox.py",
-    "nodes/router.py",
-    "nodes/client_core.py",
+    "nodes/node/router.py",
+    "nodes/client/core.py",
 )
 SANS_IO_MUST_NOT_IMPORT = {
     "anyio", "asyncio", "os", "pynng", "random", "secrets", "select", "socket",

@@ -12,7 +12,7 @@ import msgspec
 
 from hotseat.engine.definition import Game
 from hotseat.engine.record import Record, record_from_json
-from hotseat.nodes.supervisor import Supervisor
+from hotseat.nodes.supervisor.supervisor import Supervisor
 from hotseat.runtime.budget import NO_GUARD, Guard
 from hotseat.runtime.clock import Clock
 from hotseat.runtime.codec import pack, unpack

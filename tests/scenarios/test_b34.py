@@ -17,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from hotseat.nodes.client import Accepted, Refusal, RemoteMatch, Seat, connect
-from hotseat.nodes.watchdog import Watchdog
+from hotseat.nodes.supervisor.watchdog import Watchdog
 from hotseat.runtime.actor import MatchActor
 from hotseat.runtime.frame import Accepted as AcceptedFrame
 from hotseat.runtime.frame import Created, Refused, Sync, ViewUpdate

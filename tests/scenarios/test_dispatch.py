@@ -13,7 +13,7 @@ import pytest
 from hotseat.engine import Game, define_game, state, transition, views
 from hotseat.engine.digest import state_digest
 from hotseat.engine.snapshot import Snapshot
-from hotseat.nodes.supervisor import Supervisor
+from hotseat.nodes.supervisor.supervisor import Supervisor
 from hotseat.runtime.actor import MatchActor
 from hotseat.runtime.codec import unpack
 from hotseat.runtime.frame import (

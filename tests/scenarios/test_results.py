@@ -18,8 +18,8 @@ import trio
 import trio.testing
 
 from hotseat.engine.record import RecordKind
-from hotseat.nodes.result_reporter import ResultReporter, TakenAndTold
-from hotseat.nodes.result_sink import (
+from hotseat.nodes.node.result_reporter import ResultReporter, TakenAndTold
+from hotseat.nodes.node.result_sink import (
     KEY_HEADER,
     FileSink,
     MatchResult,

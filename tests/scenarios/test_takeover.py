@@ -11,7 +11,7 @@ import pytest
 from hotseat.engine.record import Record, RecordKind
 from hotseat.nodes.chaos.cluster import ChaosCluster, ClusterPlan, chaos_cluster
 from hotseat.nodes.client import Accepted, Client, RemoteMatch, Seat, connect
-from hotseat.nodes.match_feed import MatchFeed
+from hotseat.nodes.operator.match_feed import MatchFeed
 from hotseat.runtime.match_id import shard_of
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(120)]

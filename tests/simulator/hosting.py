@@ -6,12 +6,13 @@ Put together as a node does, but for the supervisor's tasks: it is driven step b
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from hotseat.engine.machine import Machine
 from hotseat.engine.record import RecordKind
-from hotseat.nodes.supervisor import Supervisor
+from hotseat.nodes.supervisor.supervisor import Supervisor
+from hotseat.runtime.fitness import Games
 from hotseat.runtime.frame import Request
 from hotseat.runtime.games import StaticGames, UnknownGame
 from hotseat.runtime.hosting.options import HostingOptions
@@ -147,8 +148,8 @@ class HostedByProduct:
     def lines(self, shard: int) -> Sequence[MatchLine]:
         return list(self.states.lines(shard, ended=True))
 
-    def games(self, shard: int) -> frozenset[tuple[str, str]]:
-        return self.states.games(shard)
+    def games(self) -> Mapping[int, Games]:
+        return self.states.games()
 
     def account(self, match: str) -> list[bytes]:
         records: list[bytes] = []

@@ -8,7 +8,7 @@ A paused process gets to nothing; a dead one never again.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from hotseat.runtime.control_plane import NodeRecord, encode_record
@@ -21,6 +21,7 @@ from hotseat.runtime.coordinator import (
     Write,
 )
 from hotseat.runtime.errors import ProposalRefused
+from hotseat.runtime.fitness import Games, unfit_nodes
 from hotseat.runtime.frame import Moved, Request, Response, ShardEntry
 from hotseat.runtime.journal import MatchLine, StoreOp
 from hotseat.runtime.match_id import match_id
@@ -86,8 +87,8 @@ class HostedMatches(Host, Protocol):
 
     def lines(self, shard: int) -> Sequence[MatchLine]: ...
 
-    def games(self, shard: int) -> frozenset[tuple[str, str]]:
-        """(name, version) of the games whose matches go on in the shard."""
+    def games(self) -> Mapping[int, Games]:
+        """By shard: (name, version) of the games whose matches go on there."""
 
     def account(self, match: str) -> list[bytes]:
         """All packed records of a match, from the first on."""
@@ -332,16 +333,10 @@ class Process:
         self._tell_unfit()
 
     def _tell_unfit(self) -> None:
-        """Which nodes lack a game of a shard that is served here."""
-        unfit: dict[int, frozenset[str]] = {}
-        for shard in self.serves:
-            needed = self.host.games(shard)
-            unfit[shard] = frozenset(
-                node
-                for node, record in self.directory.records.items()
-                if not needed <= set(record.games)
-            )
-        self.core.unfit(unfit, self.now_ms())
+        """Which nodes lack a game of a shard that is here."""
+        records = self.directory.records
+        games = {node: frozenset(record.games) for node, record in records.items()}
+        self.runner.unfit(unfit_nodes(self.host.games(), games), self.now_ms())
 
     def _take_persisted(self, ticket: int, ops: tuple[StoreOp, ...]) -> None:
         self.host.written(ops)

@@ -19,7 +19,7 @@ __all__ = ["Tally", "code_fingerprint"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CODE = ("engine", "runtime", "nodes/supervisor.py", "tests/simulator")
+CODE = ("engine", "runtime", "nodes/supervisor/supervisor.py", "tests/simulator")
 """What a run depends on."""
 
 

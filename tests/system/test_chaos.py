@@ -19,7 +19,7 @@ from hotseat.nodes.chaos.netns import is_permitted
 from hotseat.nodes.chaos.plan import ChaosPlan, Fault, FaultKind
 from hotseat.nodes.chaos.run import ChaosRun, run_chaos
 from hotseat.nodes.redundancy import Redundancy
-from tests.nodes.etcd_cluster import needs_etcd, running_etcd
+from tests.nodes.coordinators.etcd_cluster import needs_etcd, running_etcd
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(150)]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hotseat.nodes.local_detach import Report, start_detached
+from hotseat.nodes.local.detach import Report, start_detached
 
 pytestmark = pytest.mark.system
 
 REPORTS = """
 import sys
-from hotseat.nodes.local_detach import Report, report_to
+from hotseat.nodes.local.detach import Report, report_to
 report_to(int(sys.argv[2]), Report({error!r}, {status}))
 {then}
 """

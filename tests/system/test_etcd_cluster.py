@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from hotseat.nodes.cli.up import PYTHON
-from hotseat.nodes.local import (
+from hotseat.nodes.local.cluster import (
     LocalCluster,
     LocalPlan,
     door_says_ready,
     owned_folder,
 )
 from hotseat.nodes.operator_error import OperatorError
-from tests.nodes.etcd_cluster import free_port, needs_etcd, running_etcd
+from tests.nodes.coordinators.etcd_cluster import free_port, needs_etcd, running_etcd
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ import pytest
 from hotseat.engine.replay import write_log_file
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 
-from ..nodes.inspected import rolls
+from ..nodes.inspect.inspected import rolls
 from .terminal import COMMAND_TIMEOUT_S, HOTSEAT, environment, in_terminal
 
 pytestmark = pytest.mark.system

@@ -14,9 +14,9 @@ import pytest
 import trio
 
 from hotseat.nodes.cluster_dir import ClusterDir
-from hotseat.nodes.local import LocalCluster, LocalPlan, owned_folder
-from hotseat.nodes.local_child import ChildOptions
-from hotseat.nodes.log_file import LOG_BYTES_MAX
+from hotseat.nodes.local.child import ChildOptions
+from hotseat.nodes.local.cluster import LocalCluster, LocalPlan, owned_folder
+from hotseat.nodes.local.log_file import LOG_BYTES_MAX
 from hotseat.nodes.operator_error import OperatorError
 
 pytestmark = pytest.mark.system

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hotseat.nodes.metrics import metric_names
-from hotseat.nodes.node_status import STATISTICS
+from hotseat.nodes.node.metrics import metric_names
+from hotseat.nodes.node.status import STATISTICS
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
-from hotseat.nodes import operator_rows, survey_rows
 from hotseat.nodes.cli.main import run
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 from hotseat.nodes.cluster_dir import ClusterDir
+from hotseat.nodes.operator import rows as operator_rows
+from hotseat.nodes.operator import survey_rows
 
 from .terminal import HOTSEAT, environment, in_terminal
 

@@ -13,13 +13,13 @@ from typing import Any
 import anyio
 import pytest
 
-from hotseat.nodes.ask_cluster import ask_cluster
 from hotseat.nodes.chaos.cluster import ChaosCluster, ClusterPlan, chaos_cluster
 from hotseat.nodes.client import connect
-from hotseat.nodes.client_match import RemoteMatch, Seat
-from hotseat.nodes.client_outcome import Accepted
-from hotseat.nodes.client_view import View
-from hotseat.nodes.result_sink import KEY_HEADER
+from hotseat.nodes.client.match import RemoteMatch, Seat
+from hotseat.nodes.client.outcome import Accepted
+from hotseat.nodes.client.view import View
+from hotseat.nodes.node.result_sink import KEY_HEADER
+from hotseat.nodes.operator.ask_cluster import ask_cluster
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hotseat.engine.definition import Game
 from hotseat.engine.machine import Machine
-from hotseat.nodes.supervisor import Supervisor
+from hotseat.nodes.supervisor.supervisor import Supervisor
 from hotseat.runtime.errors import NotServing, ProposalRefused, ProposalsFull
 from hotseat.runtime.frame import (
     Created,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hotseat.engine.definition import Game, define_game, state, timeout, views
-from hotseat.nodes.outages import OUTAGE_MS_MIN
+from hotseat.nodes.supervisor.outages import OUTAGE_MS_MIN
 from hotseat.runtime.frame import Sync, ViewUpdate
 from hotseat.runtime.hosting.replica_host import ReplicaHost
 from hotseat.runtime.match_state import MatchState

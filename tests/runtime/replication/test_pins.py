@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from hotseat.nodes.router import Keep, Router
+from hotseat.nodes.node.router import Keep, Router
 from hotseat.runtime.control_plane import (
     SHARDS_MAX,
     Keys,

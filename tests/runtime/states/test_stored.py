@@ -415,11 +415,10 @@ def test_the_games_of_a_shard_are_those_that_go_on() -> None:
     log = played(Log(counting()), "a")
     node = Node(race())
     node.follow(log)
-    assert node.states.games(SHARD) == {("counting", "1")}
+    assert node.states.games() == {SHARD: {("counting", "1")}}
     node.checkpoint()
     node.restart(counting())
-    assert node.states.games(SHARD) == {("counting", "1")}
-    assert node.states.games(SHARD + 1) == frozenset()
+    assert node.states.games() == {SHARD: {("counting", "1")}}
 
 
 def test_without_a_rule_nothing_is_dropped() -> None:

@@ -1,0 +1,137 @@
+"""What a client has seen of a match: the newest view, and only the newest.
+
+Pure. Rule: the revision never goes back, whatever order links deliver in. A view
+that nobody took is replaced by the next one, so a slow reader costs one view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Raw
+
+from ...runtime.codec import unpack
+from ...runtime.frame import ViewUpdate
+
+__all__ = ["UndoAsked", "View", "ViewSlot", "view_of"]
+
+_NIL = Raw(b"\xc0")  # msgpack's null
+_NO_STEPS = b"\x90"  # and an empty array
+
+
+@dataclass(frozen=True, slots=True)
+class UndoAsked:
+    """Somebody waits for leave to take moves back."""
+
+    revision: int
+    """At which they asked; it names the request."""
+    seat: str
+    to: int
+    """The revision to return to."""
+    agreed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a seat (or a spectator: seat "") may see at one committed revision.
+
+    `legal` has (event, payload) pairs, or None where they were not asked for or
+    the game does not list them.
+    """
+
+    match: str
+    seat: str
+    revision: int
+    turn: int
+    state: str
+    active_players: tuple[str, ...]
+    deadline_ms: int | None
+    ended: bool
+    view: Any
+    result: Any
+    legal: tuple[tuple[str, Any], ...] | None
+    packed_steps: bytes | Raw = field(default=_NO_STEPS, repr=False, compare=False)
+    undo: UndoAsked | None = None
+
+    @property
+    def my_turn(self) -> bool:
+        """True when this seat may act."""
+        return not self.ended and self.seat in self.active_players
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The redacted steps since the update before; read anew at each call.
+
+        That update need not be the view before this one: a reader may miss some.
+        """
+        return tuple(unpack(self.packed_steps) or ())
+
+
+@dataclass(slots=True)
+class ViewSlot:
+    """One watched seat: the last view accepted.
+
+    `edition` rises with each view that is news; a reader keeps the one it had.
+    """
+
+    edition: int = 0
+    dropped: int = 0
+    _update: ViewUpdate | None = None
+    _decoded: View | None = field(default=None, repr=False)
+
+    def accept(self, update: ViewUpdate) -> bool:
+        """Keep `update` if it is newer than what was seen, and say so.
+
+        Of a revision that was seen, only the legal actions can be news.
+        """
+        seen = self._update
+        if seen is not None and update.revision <= seen.revision:
+            if update.revision < seen.revision:
+                self.dropped += 1
+                return False
+            if seen.legal != _NIL or update.legal == _NIL:
+                return False
+        self._update, self._decoded = update, None
+        self.edition += 1
+        return True
+
+    @property
+    def revision(self) -> int:
+        """Of the last view; -1 before the first."""
+        return self._update.revision if self._update is not None else -1
+
+    @property
+    def ended(self) -> bool:
+        return self._update is not None and self._update.ended
+
+    @property
+    def view(self) -> View | None:
+        """The last view accepted. Decoded when first asked for."""
+        if self._decoded is None and self._update is not None:
+            self._decoded = view_of(self._update)
+        return self._decoded
+
+
+def view_of(update: ViewUpdate) -> View:
+    """Read what a node sent.
+
+    Raises:
+        FrameMalformed: A part of it is not JSON in msgpack.
+    """
+    legal = unpack(update.legal)
+    return View(
+        match=update.match,
+        seat=update.seat,
+        revision=update.revision,
+        turn=update.turn,
+        state=update.state,
+        active_players=update.active_players,
+        deadline_ms=update.deadline_ms,
+        ended=update.ended,
+        view=unpack(update.view),
+        result=unpack(update.result),
+        legal=None if legal is None else tuple((e, p) for e, p in legal),
+        packed_steps=update.steps,
+        undo=None if update.undo is None else UndoAsked(*update.undo),
+    )

@@ -1,0 +1,1 @@
+"""The coordinators: SQLite for one machine, etcd for many."""

@@ -1,0 +1,1 @@
+"""A node's journal: one SQLite file, written in groups, recovered at the start."""

@@ -1,0 +1,1 @@
+"""One node process: its parts, and how they are put together."""

@@ -1,0 +1,318 @@
+"""One node process: its parts, put together, from start to stop.
+
+Nothing is decided here. The order is: games, coordinator, journal, inbox, matches,
+door, replicas, keeper; what was opened last is closed first. A node that stops resigns
+what it owns, so that its followers take over at once, answers what it has, and is gone
+when all that it acknowledged is on the disk.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+
+from ...config import Config
+from ...runtime.control_plane import ClusterRecord, Keys, NodeRecord
+from ...runtime.errors import CoordinatorError
+from ...runtime.link import PeerAddress
+from ...runtime.pin_table import PinTable
+from ...runtime.shard_table import ShardTable
+from ..nng_door import DoorServer
+from ..operator.door import Door, Operation
+from ..operator.match_records import give_records
+from ..operator.operations import operator_operations
+from ..operator.replica_digests import give_digests
+from ..telemetry import get_logger
+from .alive_mark import AliveMark
+from .deaths import Deaths
+from .health import Health
+from .hosting import Hosting, HostingParts
+from .keeper import Keeper
+from .outlet import NodeOutlet
+from .parts import BREADCRUMB, NodeParts, open_parts
+from .poison import PoisonWatch
+from .router import Router
+from .status import NodeStatus
+from .switchboard import Switchboard
+
+__all__ = ["Node", "run_node"]
+
+TICK_S = 0.1
+"""Between two looks for requests that have waited too long for an owner."""
+
+log = get_logger()
+
+
+async def run_node(config: Config) -> None:
+    """Run a node until SIGTERM or SIGINT.
+
+    Raises:
+        OperatorError: The cluster's folder or a game cannot be used.
+        LinkRefused: The inbox or the door cannot be opened.
+        JournalError: The journal cannot be used.
+        CoordinatorError: The coordinator cannot be used, or knows another cluster.
+    """
+    async with AsyncExitStack() as stack:
+        parts = await stack.enter_async_context(open_parts(config))
+        node = Node(parts)
+        await stack.enter_async_context(node.supervisor)
+        address = config.node.door or parts.home.door(config.node.id)
+        await stack.enter_async_context(DoorServer(address, node.door))
+        if config.metrics.listen is not None:
+            pages = node.health.http_door(config.metrics.listen)
+            await stack.enter_async_context(pages)
+            node.tell.pages_url = pages.url
+            log.info("metrics_served", url=pages.url)
+        await node.serve()
+    log.info("node_stopped")
+    if node.failure is not None:
+        raise node.failure
+
+
+class Node:
+    """The parts of one node, joined. `serve` runs it; `stop` ends that."""
+
+    def __init__(self, parts: NodeParts) -> None:
+        config, endpoint = parts.config, parts.endpoint
+        self._endpoint = endpoint
+        self._clock = parts.clock
+        self._stopping = anyio.Event()
+        self._owners_changed = anyio.Event()
+        self.failure: CoordinatorError | None = None
+        self._linked: set[str] = set()
+        self._registered: set[str] = set()
+        name, home = config.node.id, parts.home
+        cluster, keys = _cluster_record(config), Keys(config.cluster.id)
+        pins = PinTable(cluster.shards)
+        self._router = Router(name, cluster.shards, pins)
+        self._outlet = NodeOutlet(endpoint)
+        self._alive = AliveMark(home.make_node_folder(name) / "alive")
+        self._deaths = Deaths(
+            parts.coordinator,
+            keys,
+            lambda node: home.node_path(node) / BREADCRUMB,
+            parts.clock.now_ms,
+        )
+        self._deaths.found(name, parts.left)
+        self._hosting = Hosting(
+            _hosting_parts(parts, self._outlet, self._alive.last_ms),
+            cluster,
+            pins=pins,
+            adopted=self._adopted,
+            released=self._released,
+            node_gone=self._deaths.node_gone,
+        )
+        self.supervisor = self._hosting.supervisor
+        self._replicator = self._hosting.replicator
+        self._switchboard = Switchboard(
+            endpoint, self._outlet, self._router, self.supervisor, self._replicator
+        )
+        self._keeper = Keeper(
+            parts.coordinator,
+            cluster,
+            _node_record(parts),
+            self._replicator,
+            table_changed=self._table_changed,
+            nodes_changed=self._nodes_changed,
+            poison=PoisonWatch(keys, self._set_apart),
+            first=self._deaths.tell,
+            pins=pins,
+        )
+        self.tell = NodeStatus(
+            parts,
+            self._hosting,
+            self._keeper,
+            self._switchboard,
+            self._outlet,
+            self._router,
+            lambda: self.ready,
+        )
+        self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
+        self._door = Door(self._operations(cluster.shards))
+
+    @property
+    def ready(self) -> bool:
+        """It serves, or follows in sync, all that is meant for it, and every registered
+        node is reached."""
+        reached = self._switchboard.reached(self._registered)
+        return self._keeper.ready and reached and not self._stopping.is_set()
+
+    @property
+    def address(self) -> PeerAddress:
+        """Where its inbox is."""
+        return self._endpoint.address
+
+    async def door(self, request: bytes) -> bytes:
+        """Answer a command."""
+        return await self._door.answer(request)
+
+    def stop(self) -> None:
+        """Let `serve` return."""
+        if not self._stopping.is_set():
+            log.info("node_stopping")
+            self._stopping.set()
+
+    async def serve(self) -> None:
+        """Route and host until `stop`, SIGTERM or SIGINT.
+
+        What the keeper cannot go on with ends it too, and is `failure` then: raised
+        here, it would reach the caller in a group for each part that it passes.
+        """
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._stop_on_signal)
+            tasks.start_soon(self._receive)
+            tasks.start_soon(self._replicator.run)
+            tasks.start_soon(self._hosting.reporter.run)
+            tasks.start_soon(self._keep)
+            tasks.start_soon(self._announce_ready)
+            tasks.start_soon(self._reroute)
+            tasks.start_soon(self._deaths.run)
+            await self._stopping.wait()
+            await self._replicator.leave()
+            tasks.cancel_scope.cancel()
+
+    async def _stop_on_signal(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async for _ in signals:
+                self.stop()
+
+    async def _keep(self) -> None:
+        """Without the keeper the node must not go on: it would miss its deposition."""
+        try:
+            await self._keeper.run()
+        except CoordinatorError as error:
+            self.failure = error
+            self._stopping.set()
+
+    async def _receive(self) -> None:
+        while True:
+            self._switchboard.take(await self._endpoint.receive())
+
+    async def _reroute(self) -> None:
+        """What waits for an owner goes on when there is one, or is told no."""
+        while True:
+            with anyio.move_on_after(TICK_S):
+                await self._owners_changed.wait()
+            if self._owners_changed.is_set():
+                self._owners_changed = anyio.Event()
+                with self._replicator.batch():
+                    self._switchboard.ownership_changed()
+            self._switchboard.tick()
+            self._alive.touch(self._clock.now_ms())
+
+    async def _announce_ready(self) -> None:
+        await self._keeper.wait_ready()
+        log.info("node_ready", shards=sorted(self._router.owned))
+
+    def _adopted(self, shard: int, epoch: int) -> None:
+        self._router.owned[shard] = epoch
+        self._owners_changed.set()
+        log.info("shard_served", shard=shard, epoch=epoch)
+
+    def _released(self, shard: int) -> None:
+        epoch = self._router.owned.pop(shard, None)
+        if epoch is not None:
+            log.info("shard_released", shard=shard, epoch=epoch)
+
+    def _table_changed(self, table: ShardTable) -> None:
+        """Keep a link to every other node of the table, and to no other.
+
+        An owner stays in it while its registration has lapsed: that is only a hint.
+        """
+        self._router.table_changed(table)
+        self._switchboard.table_changed(table)
+        self._owners_changed.set()
+        me = self._endpoint.identity.process
+        entries = {name: entry for name, entry in table.nodes.items() if name != me}
+        for name in self._linked - entries.keys():
+            self._endpoint.disconnect(name)
+        for name, entry in entries.items():
+            self._endpoint.connect(PeerAddress(name, entry.inbox, entry.incarnation))
+        self._linked = set(entries)
+
+    def _set_apart(self, match: str) -> None:
+        log.error("match_poison", match=match)
+        self.supervisor.set_apart(match, "quarantined")
+
+    def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
+        self._registered = nodes.keys() - {self._endpoint.identity.process}
+
+    def _operations(self, shards: int) -> Mapping[str, Operation]:
+        """What the door for commands can be asked."""
+        return {
+            **operator_operations(
+                self._hosting, self._router, shards, self._clock.now_ms
+            ),
+            "digests": partial(give_digests, self._hosting.states, shards),
+            "identify": self.tell.identify,
+            "metrics": self.health.door_operation,
+            "records": partial(give_records, self.supervisor),
+            "status": self.tell.status,
+            "stop": self._stop,
+        }
+
+    def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        self.stop()
+        return {}
+
+
+def _cluster_record(config: Config) -> ClusterRecord:
+    """The cluster as this node is told that it is."""
+    cluster = config.cluster
+    return ClusterRecord(
+        cluster=cluster.id,
+        shards=cluster.shards,
+        nodes=cluster.nodes or (config.node.id,),
+        copies=cluster.copies,
+        min_isr=cluster.min_isr,
+        durability=cluster.durability,
+    )
+
+
+def _node_record(parts: NodeParts) -> NodeRecord:
+    """Where this process is."""
+    identity, node = parts.endpoint.identity, parts.config.node
+    return NodeRecord(
+        node=node.id,
+        boot=identity.incarnation,
+        inbox=parts.endpoint.address.inbox,
+        door=node.door or parts.home.door(node.id),
+        place=parts.home.place(),
+        build=version("hotseat"),
+        games=identity.games,
+    )
+
+
+def _hosting_parts(parts: NodeParts, outlet: NodeOutlet, alive_ms: int) -> HostingParts:
+    config = parts.config
+    return HostingParts(
+        endpoint=parts.endpoint,
+        coordinator=parts.coordinator,
+        journal=parts.journal,
+        recovered=parts.recovered,
+        games=parts.games,
+        outlet=outlet,
+        guard=parts.guard,
+        supervisor=config.supervisor,
+        replication=config.replication,
+        hosting=config.hosting,
+        results=config.results,
+        alive_ms=alive_ms,
+        clock=parts.clock,
+    )
+
+
+def _facts(parts: NodeParts) -> dict[str, str]:
+    """What every metric of this process is about."""
+    return {
+        "node": parts.config.node.id,
+        "cluster": parts.config.cluster.id,
+        "incarnation": parts.endpoint.identity.incarnation,
+        "build": version("hotseat"),
+    }

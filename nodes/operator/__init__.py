@@ -1,0 +1,1 @@
+"""The operator's side: the doors of the nodes, what they answer, and who asks."""

@@ -1,0 +1,56 @@
+"""Finds a cluster, asks the command doors of all its nodes, says when none answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ..cluster_dir import ClusterDir
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .ask_door import ask_door
+
+__all__ = ["ask_cluster", "cluster_unreachable", "find_cluster"]
+
+
+async def find_cluster(place: Path | str) -> ClusterDir:
+    """The folder of a cluster, by its path or by the door of one of its nodes.
+
+    Raises:
+        OperatorError: no_cluster, invalid_cluster_dir, or the door does not answer.
+    """
+    if isinstance(place, str):
+        identity = await ask_door(place, "identify")
+        place = Path(identity["secret_file"]).parent
+    return ClusterDir.load(place)
+
+
+async def ask_cluster(
+    home: ClusterDir, op: str, **fields: Any
+) -> dict[str, dict[str, Any] | OperatorError]:
+    """What each node answers, or why it does not; in natural order of the nodes."""
+    nodes = home.node_names()
+    answers: dict[str, dict[str, Any] | OperatorError] = {}
+
+    async def ask(node: str) -> None:
+        try:
+            answers[node] = await ask_door(home.door(node), op, **fields)
+        except OperatorError as error:
+            answers[node] = error
+
+    async with anyio.create_task_group() as tasks:
+        for node in nodes:
+            tasks.start_soon(ask, node)
+    return {node: answers[node] for node in nodes}
+
+
+def cluster_unreachable(message: str) -> OperatorError:
+    """What an operator is told when no node answers."""
+    return OperatorError(
+        "cluster_unreachable",
+        message,
+        hint="hotseat up --detach starts a cluster; --dir or --cluster names one",
+        exit_code=ExitCode.UNREACHABLE,
+    )

@@ -1,0 +1,35 @@
+"""The door's operations that show shards and matches, joined to a node's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..node.hosting import Hosting
+from ..node.router import Router
+from .door import Operation
+from .match_page import give_matches
+from .match_report import give_match
+from .shard_report import give_shards
+
+__all__ = ["operator_operations"]
+
+
+def operator_operations(
+    hosting: Hosting, router: Router, shards: int, now_ms: Callable[[], int]
+) -> dict[str, Operation]:
+    """By name. They read, and change nothing."""
+
+    def of_shards(asked: Mapping[str, Any]) -> dict[str, Any]:
+        runner = hosting.replicator.runner
+        replicas = None if runner is None else runner.core
+        return give_shards(replicas, hosting.states, shards, asked)
+
+    def of_matches(asked: Mapping[str, Any]) -> dict[str, Any]:
+        return give_matches(hosting.states, router.owned, now_ms(), asked)
+
+    def of_match(asked: Mapping[str, Any]) -> dict[str, Any]:
+        find = hosting.supervisor.actor
+        return give_match(hosting.states, find, shards, now_ms(), asked)
+
+    return {"match": of_match, "matches": of_matches, "shards": of_shards}

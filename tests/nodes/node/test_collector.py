@@ -1,0 +1,66 @@
+"""The garbage collector walks what is new, and now and then everything."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from hotseat.nodes.node.collector import bounded_pauses
+
+
+class Node:
+    """Part of a cycle."""
+
+    def __init__(self) -> None:
+        self.other: Node | None = None
+
+
+def cycle() -> Node:
+    one, two = Node(), Node()
+    one.other, two.other = two, one
+    return one
+
+
+def test_what_survives_is_walked_once() -> None:
+    """It is set aside; new garbage is still found."""
+    with bounded_pauses() as collector:
+        kept = [cycle() for _ in range(100)]
+        gc.collect()
+        before = collector.statistics().set_aside
+        assert before > 0
+        garbage = weakref.ref(cycle())
+        gc.collect()
+        assert garbage() is None
+        assert gc.get_objects() == [] or len(gc.get_objects()) < before
+        assert collector.statistics().full_collections == 2
+        assert all(one.other is not None for one in kept)
+    assert gc.get_freeze_count() == 0
+
+
+def test_cycles_that_were_set_aside_are_found_in_the_end() -> None:
+    """When there is twice as much as was alive, all of it is walked."""
+    with bounded_pauses(walked_min=1) as collector:
+        kept = cycle()
+        gone = weakref.ref(kept)
+        gc.collect()
+        gc.collect()  # more than one was set aside: all is walked, and it lives
+        assert collector.statistics().walks_of_all == 1
+        del kept
+        gc.collect()
+        assert gone() is not None  # it is aside, and nothing says that it is garbage
+        aside = collector.statistics().set_aside
+        ballast: list[list[int]] = [[] for _ in range(2 * aside)]
+        gc.collect()
+        assert collector.statistics().walks_of_all == 1
+        gc.collect()
+        assert collector.statistics().walks_of_all == 2
+        assert gone() is None
+        del ballast
+
+
+def test_the_settings_are_put_back() -> None:
+    """For tests, and for programs that run a node within."""
+    before = gc.get_threshold(), len(gc.callbacks)
+    with bounded_pauses():
+        assert gc.get_threshold() != before[0]
+    assert (gc.get_threshold(), len(gc.callbacks)) == before
