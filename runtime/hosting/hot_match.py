@@ -124,6 +124,15 @@ class HotMatch:
         """Whether the store has all that is here."""
         return not (self.dirty or self.in_flight or self.tail)
 
+    @property
+    def plays(self) -> tuple[str, str]:
+        """(name, version) of the game that it goes on in; empty: none, or unknown."""
+        state, line = self.state, self.line
+        if state is not None:
+            game = state.machine.game
+            return ("", "") if state.ended else (game.name, game.version)
+        return ("", "") if line.ended else (line.game, line.version)
+
     def current_line(self) -> MatchLine:
         """What is known of it now."""
         if self.state is not None:

@@ -25,6 +25,7 @@ from typing import ClassVar
 
 from ...engine.record import Record
 from ..errors import CodecError, JournalCorrupt
+from ..fitness import Games
 from ..journal import (
     Buried,
     Checkpointed,
@@ -263,10 +264,14 @@ class ReplicaStates:
         apart = (match.current_line() for match in matches if match.code)
         return list(islice(apart, count_max))
 
-    def games(self, shard: int) -> frozenset[tuple[str, str]]:
-        """(name, version) of the games whose matches go on in the shard."""
-        lines = [match.line for match in self._roster.members(shard).values()]
-        return frozenset((line.game, line.version) for line in lines if line.game)
+    def games(self) -> dict[int, Games]:
+        """By shard: (name, version) of the games whose matches go on there."""
+        roster = self._roster
+        played = {
+            shard: frozenset(match.plays for match in roster.members(shard).values())
+            for shard in roster.shards()
+        }
+        return {shard: games - {("", "")} for shard, games in played.items()}
 
     def counts(self, shards: Iterable[int]) -> tuple[int, int]:
         """How many matches of these shards go on, and how many ended ones are here."""

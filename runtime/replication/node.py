@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from ..control_plane import ClusterRecord, Keys, ShardRecord
 from ..coordinator import CasOk, CasOutcome, CasUnknown, Change, Listing
+from ..fitness import Games
 from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
 from .heartbeat import Heartbeat
@@ -28,7 +29,7 @@ from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
 from .output import Feed, Output
 from .pin_board import PinBoard
-from .placer import Games, Placer
+from .placer import Placer
 from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered

@@ -17,15 +17,13 @@ from collections.abc import Collection, Mapping
 from msgspec import structs
 
 from ..control_plane import ShardRecord
+from ..fitness import Games
 from ..placement import WantEdit, repair
 from .effects import RecordWrite
 from .options import ReplicationOptions
 from .readings import Readings
 
-__all__ = ["Games", "Placer"]
-
-Games = frozenset[tuple[str, str]]
-"""(name, version) of what a node can play."""
+__all__ = ["Placer"]
 
 TURN_MS = 1000
 """Between two looks."""
