@@ -37,6 +37,7 @@ from .game import (
     Event,
     Game,
     LegalActions,
+    Migrate,
     Profile,
     Redaction,
     Resolver,
@@ -60,6 +61,7 @@ D = TypeVar("D", bound=Derivation)
 R = TypeVar("R", bound=Resolver)
 L = TypeVar("L", bound=LegalActions)
 X = TypeVar("X", bound=Redaction)
+M = TypeVar("M", bound=Migrate)
 T = TypeVar("T")
 
 
@@ -83,6 +85,7 @@ class GameBuilder:
         open_information: bool = False,
         credit_outages: bool = False,
         undo: UndoRule | None = None,
+        resign: str | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
             "name": name,
@@ -95,13 +98,14 @@ class GameBuilder:
             "open_information": open_information,
             "credit_outages": credit_outages,
             "undo": undo,
+            "resign": resign,
         }
         self._events: dict[str, Event] = {}
         self._states: dict[str, State] = {}
         self._transitions: list[Transition] = []
         self._selectors: dict[str, Derivation] = {}
         self._initial: str | None = None
-        self._single: dict[str, Any] = {}  # setup, legal_actions, redact
+        self._single: dict[str, Any] = {}  # setup, legal_actions, redact, migrate
         self._built: Game | None = None
         self.view = ViewBuilder(self._changed)
 
@@ -251,6 +255,15 @@ class GameBuilder:
             DefinitionError: it is not a function of step and seat, or a second one.
         """
         return self._only("redact", function, "step", "seat")
+
+    def migrate(self, function: M) -> M:
+        """Decorate the function that makes G of another version's.
+
+        Raises:
+            DefinitionError: it is not a function of G and that version, or a second
+                one.
+        """
+        return self._only("migrate", function, "G", "from_version")
 
     @overload
     def selector(self, function: D) -> D: ...

@@ -35,6 +35,7 @@ from .game import (
     Event,
     Game,
     LegalActions,
+    Migrate,
     PlayerView,
     Profile,
     ProfileCommitter,
@@ -46,7 +47,7 @@ from .game import (
     Views,
 )
 from .jsonvalue import Json
-from .payload_type import check_payload_type
+from .payload_type import check_payload_type, empty_payload
 from .undo import UndoRule, check_reveals
 
 if TYPE_CHECKING:
@@ -94,11 +95,17 @@ def define_game(
     open_information: bool = False,
     credit_outages: bool = False,
     undo: UndoRule | None = None,
+    resign: str | None = None,
+    migrate: Migrate | None = None,
 ) -> Game:
     """Make a game.
 
     Seats come from exactly one of `max_players` (then they are "0", "1", ...) and
     `player_ids`. `min_players` defaults to all of them.
+
+    `resign` is the event that gives up a seat (else that of the name `resign`, if there
+    is one), which an operator may dispatch for a player who is gone. `migrate` makes G
+    of a match that was begun under another version: `migrate(G, from_version)`.
 
     Raises:
         DefinitionError: a part is of the wrong kind, or the seats are not clear.
@@ -115,7 +122,10 @@ def define_game(
         check_function(legal_actions, "legal_actions", "ctx", "seat", may_yield=True)
     if redact is not None:
         check_function(redact, "redact", "step", "seat")
+    if migrate is not None:
+        check_function(migrate, "migrate", "G", "from_version")
     known_events = event_table(events)
+    _check_resign(resign, known_events)
     check_reveals(undo, known_events)
     return Game(
         name=name,
@@ -136,6 +146,8 @@ def define_game(
         open_information=open_information,
         credit_outages=credit_outages,
         undo=undo,
+        resign=resign,
+        migrate=migrate,
     )
 
 
@@ -271,3 +283,17 @@ def reject(reason: str | None = None, details: Json = None) -> Rejected:
 def enqueue(kind: str, payload: Json = None) -> dict[str, Json]:
     """One entry of a result's `enqueue`: an internal event to run after this one."""
     return {"kind": kind, "payload": payload}
+
+
+def _check_resign(name: str | None, events: Mapping[str, Event]) -> None:
+    if name is None:
+        return
+    require_text(name, "resign")
+    declared = events.get(name)
+    if declared is None:
+        raise DefinitionError(f'resign names "{name}", which is no event of the game')
+    if empty_payload(declared.payload) is None:
+        raise DefinitionError(
+            f'resign names "{name}", whose payload says something: an operator who '
+            "gives up a seat has nothing to say"
+        )

@@ -25,6 +25,7 @@ __all__ = [
     "Event",
     "Game",
     "LegalActions",
+    "Migrate",
     "PlayerView",
     "Profile",
     "ProfileCommitter",
@@ -41,6 +42,7 @@ Resolver: TypeAlias = "Callable[[ResolverContext], object]"
 LegalActions: TypeAlias = "Callable[[StateContext, str], Iterable[tuple[str, Json]]]"
 Redaction: TypeAlias = "Callable[[Step, str | None], Json]"
 PlayerView: TypeAlias = "Callable[[StateContext, str], Json]"
+Migrate: TypeAlias = "Callable[[Json, str], Json]"
 ProfileCommitter: TypeAlias = "Callable[[ProfileCommitContext], object]"
 
 
@@ -67,6 +69,10 @@ class Game:
     credit_outages: bool
     undo: UndoRule | None = None
     """None: nothing is taken back."""
+    resign: str | None = None
+    """The event that gives up a seat; None: the one called `resign`, if there is."""
+    migrate: Migrate | None = None
+    """Makes its G of another version's; None: G is the same in both."""
     compiled: Any = field(default=None, init=False, repr=False)
     """What `compile_game` made of it, once it was asked."""
 

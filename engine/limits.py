@@ -14,6 +14,8 @@ __all__ = [
     "INTERNAL_EVENTS_MAX",
     "LEGAL_ACTIONS_MAX",
     "NESTING_MAX",
+    "PATCH_BYTES_MAX",
+    "PATCH_OPERATIONS_MAX",
     "PAYLOAD_BYTES_MAX",
     "SAFE_INT_MAX",
     "UNDO_BACK_MAX",
@@ -48,5 +50,10 @@ FULL_DIGEST_EVERY = 256
 # Actions that a game may let its players take back. Each keeps a snapshot in memory,
 # which shares with its neighbours what did not change.
 UNDO_BACK_MAX = 64
+
+# An operator's patch of G: its operations, each of which costs the containers on its
+# path; and its bytes, which every replica stores in one record.
+PATCH_OPERATIONS_MAX = 1_000
+PATCH_BYTES_MAX = 256 * 1024
 
 assert PAYLOAD_BYTES_MAX < G_BYTES_MAX < G_BYTES_HARD_MAX

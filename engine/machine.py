@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 
@@ -47,6 +46,7 @@ from .step import (
     TIMEOUT_EVENT,
     Batch,
     EventRecord,
+    EventType,
     RngTrace,
     Step,
     StepKind,
@@ -62,7 +62,7 @@ __all__ = ["Machine", "compile_game"]
 # Names that only the engine may queue, declared or not.
 _INTERNAL_PREFIX = "__gamekit_"
 
-_TYPES: dict[StepKind, Literal["event", "internal", "timeout", "takeback"]] = {
+_TYPES: dict[StepKind, EventType] = {
     "action": "event",
     "internal": "internal",
     "timeout": "timeout",
@@ -133,8 +133,12 @@ class Machine:
         *,
         now: int | float,
         action_id: str,
+        by_operator: bool = False,
     ) -> Batch | Refusal:
         """Answer a player's event.
+
+        `by_operator`: an operator dispatches it for the seat, which may do so out of
+        turn if the game answers to it then.
 
         Raises:
             InvalidJsonValueError: `now` is not a finite number.
@@ -144,7 +148,8 @@ class Machine:
             return refuse("game_over")
         if player_id not in meta.match["players"]:
             return refuse("unknown_player")
-        if player_id not in snapshot.derived.active_players:
+        active = player_id in snapshot.derived.active_players
+        if not (active or by_operator):
             return refuse("inactive_player")
         declared = self._external.get(event) if isinstance(event, str) else None
         if declared is None:
@@ -161,7 +166,10 @@ class Machine:
         question = Question(snapshot, _checked_now(now), given, player_id, action_id)
         chain = self._tables[snapshot.position.name].chains.get(event, ())
         step = self._step("action", question, frozen, chain)
-        return step if isinstance(step, Refusal) else self._drain(step, question)
+        if isinstance(step, Refusal):
+            unanswered = step.code == "invalid_event" and not active
+            return refuse("inactive_player") if unanswered else step
+        return self._drain(step, question)
 
     def fire_timeout(
         self, snapshot: Snapshot, *, now: int | float, action_id: str
@@ -186,6 +194,28 @@ class Machine:
         if isinstance(step, Refusal):
             return None if step.code == "invalid_event" else step
         return self._drain(step, question)
+
+    def restate(self, snapshot: Snapshot, G: Json, *, event: str) -> Snapshot | Refusal:
+        """The next revision, with another frozen G where the match stands.
+
+        Position, turn, result, rng and the time of the last event stay. `event` names
+        in a fault what it was for. Refuses with position_missing or derivation_error.
+        """
+        node = self.nodes.get(snapshot.position.name)
+        if node is None or not node.is_leaf:
+            name, version = snapshot.position.name, self.game.version
+            text = f'The match stands in "{name}"; version {version} has no such state.'
+            return refuse("position_missing", text)
+        position = Position(node.name, node.path, snapshot.position.turn)
+        meta = snapshot.meta
+        try:
+            derived = self._tables[node.name].derivation.derive(
+                G, position, meta.match, meta.now
+            )
+        except DerivationFailed as failed:
+            fault = fault_from(failed.error, event=event, label=failed.what)
+            return refuse("derivation_error", fault=fault)
+        return Snapshot(G, position, derived, meta, snapshot.revision + 1)
 
     def public_view(self, snapshot: Snapshot) -> Json:
         """What a spectator may see, frozen.

@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from .errors import DefinitionError
 
-__all__ = ["check_payload_type"]
+__all__ = ["check_payload_type", "empty_payload"]
 
 _INSTEAD: Final = "give a type such as int, list[str], or a class Place(msgspec.Struct)"
 _SETS: Final = (inspect.SetType, inspect.FrozenSetType)
@@ -44,6 +44,24 @@ def check_payload_type(payload: Any) -> None:
         unknown = _unknown(part)
         if unknown:
             raise DefinitionError(f"{what}: {unknown}; {_INSTEAD}")
+
+
+def empty_payload(payload: Any) -> tuple[None] | tuple[dict[str, Any]] | None:
+    """The one that says nothing: null, else an empty object; None: it must say more.
+
+    `payload` is the declared type; None declares none.
+    """
+    if payload is None or _fits(None, payload):
+        return (None,)
+    return ({},) if _fits({}, payload) else None
+
+
+def _fits(given: object, payload: Any) -> bool:
+    try:
+        msgspec.convert(given, payload, str_keys=True)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _unknown(part: inspect.Type) -> str:

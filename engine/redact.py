@@ -12,7 +12,9 @@ in the table's alone, since what went wrong names places and values of G.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from .definition import Game
 from .errors import ViewError
@@ -20,9 +22,20 @@ from .frozen import freeze
 from .interruption import Interruption
 from .jsonvalue import Json
 from .refusal import REFUSALS, Refusal, fault_from
-from .step import Evaluation, EventRecord, Step, TransitionRecord
+from .step import Evaluation, EventRecord, Step, StepKind, TransitionRecord
 
 __all__ = ["redact_refusal", "redact_step"]
+
+# What is none of the game's events: its own `redact` is not asked.
+_NOT_OF_THE_GAME: Final[frozenset[StepKind]] = frozenset(
+    {"takeback", "edit", "upgrade", "terminate"}
+)
+
+# What an operator's record says to everybody. An edit says nothing: its patch may hold
+# secrets.
+_OPERATORS_WORDS: Final[Mapping[StepKind, tuple[str, ...]]] = MappingProxyType(
+    {"upgrade": ("from", "to"), "terminate": ("why",)}
+)
 
 
 def redact_step(game: Game, step: Step, seat: str | None) -> Json:
@@ -35,7 +48,7 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
     Raises:
         ViewError: the game's own `redact` raised or gave what is not JSON.
     """
-    if game.redact is not None and step.kind != "takeback":
+    if game.redact is not None and step.kind not in _NOT_OF_THE_GAME:
         try:
             return freeze(game.redact(step, seat), label="the redacted step")
         except Exception as error:
@@ -49,9 +62,12 @@ def redact_step(game: Game, step: Step, seat: str | None) -> Json:
     own = seat is not None and event.player_id == seat
     open_to_all = event.type == "takeback" or _is_public(game, event.event)
     whole = own or open_to_all
+    told = _event(event, whole)
+    if words := _OPERATORS_WORDS.get(step.kind):
+        told["payload"] = {name: event.payload[name] for name in words}
     return {
         "kind": step.kind,
-        "event": _event(event, whole),
+        "event": told,
         "transition": _transition(game, step.transition, seat, whole),
         "revision": snapshot.revision,
         "position": {

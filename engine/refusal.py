@@ -50,6 +50,10 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "undo_pending": "A request to take back waits for its answers already.",
         "undo_declined": "That was declined. Ask again after the next move.",
         "no_undo_request": "No such request waits for this seat's answer.",
+        "no_resign": "The game has no event by which a seat is given up.",
+        "patch_failed": "The patch does not apply to the state.",
+        "migrate_failed": "The version cannot take the match over.",
+        "position_missing": "The version has no state of the match's position.",
     }
 )
 

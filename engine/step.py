@@ -22,6 +22,7 @@ __all__ = [
     "Enqueued",
     "Evaluation",
     "EventRecord",
+    "EventType",
     "RngTrace",
     "Step",
     "StepKind",
@@ -31,7 +32,12 @@ __all__ = [
 TIMEOUT_EVENT = "__timeout"
 """How records name the event of a deadline that passed."""
 
-StepKind: TypeAlias = Literal["action", "internal", "timeout", "takeback"]
+StepKind: TypeAlias = Literal[
+    "action", "internal", "timeout", "takeback", "edit", "upgrade", "terminate"
+]
+EventType: TypeAlias = Literal[
+    "event", "internal", "timeout", "takeback", "edit", "upgrade", "terminate"
+]
 
 
 class EventRecord(msgspec.Struct, frozen=True, gc=False):
@@ -42,9 +48,9 @@ class EventRecord(msgspec.Struct, frozen=True, gc=False):
     event: str
     payload: Json
     player_id: str | None
-    """None for internal events and timeouts."""
+    """None for internal events and timeouts, and for what an operator did."""
     turn: int
-    type: Literal["event", "internal", "timeout", "takeback"]
+    type: EventType
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from ..author_function import check_function
 from ..errors import DefinitionError
-from ..game import Game, Profile, Redaction
+from ..game import Game, Migrate, Profile, Redaction
 from ..jsonvalue import Json
 from .definition import define_game
 from .parts import (
@@ -68,6 +68,7 @@ R = TypeVar("R", bound=Run)
 S = TypeVar("S", bound=Setup)
 W = TypeVar("W", bound=OnTimeout)
 X = TypeVar("X", bound=Redaction)
+M = TypeVar("M", bound=Migrate)
 T = TypeVar("T")
 
 
@@ -94,6 +95,7 @@ class GameBuilder:
         open_information: bool = False,
         credit_outages: bool = False,
         undo: UndoRule | None = None,
+        resign: str | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
             "name": name,
@@ -109,11 +111,12 @@ class GameBuilder:
             "open_information": open_information,
             "credit_outages": credit_outages,
             "undo": undo,
+            "resign": resign,
         }
         self._moves: dict[str, Move] = {}
         self._phases: dict[str, Phase] = {}
         self._computed: dict[str, Compute] = {}
-        self._single: dict[str, Any] = {}  # setup, legal_actions, redact
+        self._single: dict[str, Any] = {}  # setup, legal_actions, redact, migrate
         self._built: Game | None = None
         self.view = ViewNotes(self._once)
 
@@ -277,6 +280,15 @@ class GameBuilder:
             DefinitionError: it is not a function of step and seat, or a second one.
         """
         return self._once("redact", "redact", function, "step", "seat")
+
+    def migrate(self, function: M) -> M:
+        """Decorate the function that makes G of another version's.
+
+        Raises:
+            DefinitionError: it is not a function of G and that version, or a second
+                one.
+        """
+        return self._once("migrate", "migrate", function, "G", "from_version")
 
     def _note(self, known: dict[str, T], name: str, part: T, what: str) -> None:
         if name in known:

@@ -25,6 +25,7 @@ from ..game import (
     Event,
     Game,
     LegalActions,
+    Migrate,
     Profile,
     State,
     Transition,
@@ -82,6 +83,8 @@ def define_game(
     open_information: bool = False,
     credit_outages: bool = False,
     undo: UndoRule | None = None,
+    resign: str | None = None,
+    migrate: Migrate | None = None,
 ) -> Game:
     """Make a game of moves and phases.
 
@@ -127,6 +130,8 @@ def define_game(
         open_information=open_information,
         credit_outages=credit_outages,
         undo=undo,
+        resign=resign,
+        migrate=None if migrate is None else _migrate(migrate),
     )
 
 
@@ -216,6 +221,18 @@ def _setup(setup: Setup) -> Callable[[SetupContext], Json]:
         return {**made, INTERNAL: NOTHING_YET}
 
     return first_state
+
+
+def _migrate(migrate: Migrate) -> Migrate:
+    check_function(migrate, "migrate", "G", "from_version")
+
+    def migrated(G: Json, from_version: str) -> Json:
+        made = migrate(author_state(G), from_version)
+        if not isinstance(made, Mapping):
+            raise TypeError(f"migrate must return an object, not {type(made).__name__}")
+        return {**made, INTERNAL: G[INTERNAL]}
+
+    return migrated
 
 
 def _state(name: str, phase: Phase, rules: Rules) -> State:

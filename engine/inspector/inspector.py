@@ -16,6 +16,7 @@ from ..errors import ViewError
 from ..graph import Graph, compile_graph
 from ..jsonvalue import Json
 from ..limits import INTERNAL_EVENTS_MAX
+from ..machine import Machine
 from ..redact import redact_step
 from ..replay.frame import Frame
 from ..snapshot import Position
@@ -118,7 +119,7 @@ class Inspector:
         before = self._before(frame)
         snapshot, step = frame.snapshot, frame.step
         view, problem = self._view(frame)
-        control, control_problem = _control(self.game, frame)
+        control, control_problem = _control(self._machine(frame).game, frame)
         shown: dict[str, Any] = {
             "step_kind": "initial",
             "event": None,
@@ -173,11 +174,16 @@ class Inspector:
         return SeenFrame(
             revision,
             view,
-            None if frame.step is None else redact_step(self.game, frame.step, seat),
+            None
+            if frame.step is None
+            else redact_step(self._machine(frame).game, frame.step, seat),
             ()
             if before is None
             else tuple(diff_values(self._seen(before, seat), view)),
         )
+
+    def _machine(self, frame: Frame) -> Machine:
+        return frame.machine or self.source.machine
 
     def _before(self, frame: Frame) -> Frame | None:
         if frame.step is None:
@@ -196,7 +202,7 @@ class Inspector:
             return None, f"{error}: {error.fault.message}"
 
     def _seen(self, frame: Frame, seat: str | None) -> Json:
-        machine = self.source.machine
+        machine = self._machine(frame)
         if seat is None:
             return machine.public_view(frame.snapshot)
         return machine.player_view(frame.snapshot, seat)

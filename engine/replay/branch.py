@@ -46,7 +46,7 @@ class Branches:
         self.timeline = timeline
         last = timeline.recording.last_action_id
         self._all = {MAIN: Branch(MAIN, None, 0, last, None)}
-        if timeline.game.undo is not None:
+        if timeline.game.undo is not None or timeline.upgraded:
             self._add_taken_back()
 
     def __iter__(self) -> Iterator[Branch]:
@@ -118,9 +118,9 @@ class Branches:
         Raises:
             ReplayError: The match cannot be played so far.
         """
-        if branch.head_action_id is None:
-            return 0
         if branch.branch_id == MAIN:
             return self.timeline.reach(revision)
+        if branch.head_action_id is None:
+            return 0
         place = self.timeline.recording.places[branch.head_action_id]
         return min(revision, self.timeline.last_of_record(place))

@@ -8,7 +8,9 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -21,12 +23,23 @@ from ..record import Record, RecordKind, seal_record
 from ..snapshot import Snapshot
 from ..step import Batch
 from ..value_diff import iter_changes
+from ..versions import FindMachine, Versions, no_machines
 from .effect import FieldChange, first_effect_change, state_changes
 from .frame import Frame
 from .log_file import LogFile
 from .timeline import Timeline
 
 __all__ = ["Difference", "compare_log", "compare_timelines"]
+
+
+# What the input of a record says beside seat, event and payload.
+_ASKED: Final[Mapping[RecordKind, tuple[str, ...]]] = MappingProxyType(
+    {
+        RecordKind.TAKEBACK: ("verb", "phase", "to"),
+        RecordKind.EDIT: ("patch",),
+        RecordKind.UPGRADE: ("from", "to"),
+    }
+)
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -66,18 +79,32 @@ def compare_timelines(before: Timeline, after: Timeline) -> Difference | None:
         revision += 1
 
 
-def compare_log(machine: Machine, log: LogFile) -> Difference | None:
-    """Where a machine makes something else of a log than the log says, if anywhere."""
+def compare_log(
+    machine: Machine, log: LogFile, find: FindMachine = no_machines
+) -> Difference | None:
+    """Where a machine makes something else of a log than the log says, if anywhere.
+
+    Of a match that was upgraded, it plays what the log ends with; `find` gives the
+    other versions.
+
+    Raises:
+        ReplayError: A version from before an upgrade is not at hand.
+    """
     place: Place | None = None
+    versions, first = Versions(machine, find), machine
+    if log.upgrades:
+        recording = log.recording()
+        versions = Versions(machine, find, plays=recording.version_at(log.upgrades[-1]))
+        first = _first_version(versions, machine, log)
     for index, record in enumerate(log.records):
         before = None if place is None else place.snapshot
         batch = None
         reached = 0 if before is None else before.revision
         try:
             if place is None:
-                place = Place(start_record(machine, record, named=False))
+                place = Place(first, start_record(first, record, named=False))
             else:
-                batch, place = play_record(machine, place, index, record)
+                batch, place = play_record(place, index, record, versions)
         except ReplayError as error:
             step = reached if before is None else reached + 1
             return Difference(step, "answer", "accepted", str(error))
@@ -88,6 +115,18 @@ def compare_log(machine: Machine, log: LogFile) -> Difference | None:
                 reached + number, change.field, change.before, change.after
             )
     return None
+
+
+def _first_version(versions: Versions, machine: Machine, log: LogFile) -> Machine:
+    version = log.records[0].input.get("version")
+    first = versions.get(version)
+    if first is None:
+        raise ReplayError(
+            0,
+            f"it begins under version {version!r} of {machine.game.name}, which is "
+            "not at hand",
+        )
+    return first
 
 
 def _digest(
@@ -168,8 +207,9 @@ def _frame_changes(old: Frame, new: Frame) -> Iterator[FieldChange]:
 
 
 def _done(record: Record) -> dict[str, Json]:
-    """What was done: neither under which id, nor in which session."""
+    """What was done: neither under which id, nor in which session, nor by which
+    operator."""
     given: FDict = record.input
-    asked = ("verb", "phase", "to") if record.kind is RecordKind.TAKEBACK else ()
+    asked = _ASKED.get(record.kind, ())
     done = {name: given.get(name) for name in ("seat", "event", "payload", *asked)}
     return {"kind": record.kind.value, "time_ms": record.time_ms, **done}

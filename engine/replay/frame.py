@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..machine import Machine
 from ..record import Record, RecordKind
 from ..snapshot import Snapshot
 from ..step import Step
@@ -19,6 +20,9 @@ class Frame(msgspec.Struct, frozen=True):
     """What led here; None for frame 0."""
     record: Record | None = None
     """What was logged for that step's batch; None where no log is at hand."""
+    machine: Machine | None = None
+    """The version of the game that the match stood under, if it was upgraded; None:
+    that of the source."""
 
     @property
     def revision(self) -> int:

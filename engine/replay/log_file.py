@@ -28,6 +28,7 @@ from ..machine import Machine
 from ..playback import verify_records
 from ..record import Record, RecordKind
 from ..snapshot import Snapshot, snapshot_from_json, snapshot_to_json
+from ..versions import FindMachine, no_machines
 from .effect import Effect, effects_of
 from .lazy_sequence import LazySequence
 from .recording import Recording
@@ -83,11 +84,16 @@ class LogFile(msgspec.Struct, frozen=True):
     effects: Sequence[Sequence[Effect]]
     """Of each record; empty when the game was not at hand."""
     revisions: Sequence[int]
+    upgrades: Sequence[int] = ()
+    """The indexes of the records by which the game's version changed."""
 
     def recording(self) -> Recording:
         """What is played back from it."""
         return Recording(
-            self.records, revisions=self.revisions, marks=dict(self.snapshots)
+            self.records,
+            revisions=self.revisions,
+            marks=dict(self.snapshots),
+            upgrades=self.upgrades,
         )
 
 
@@ -96,8 +102,14 @@ def is_log_file(data: bytes) -> bool:
     return data.startswith(_PREFIX)
 
 
-def write_log_file(records: Sequence[Record], machine: Machine | None = None) -> bytes:
+def write_log_file(
+    records: Sequence[Record],
+    machine: Machine | None = None,
+    find: FindMachine = no_machines,
+) -> bytes:
     """The bytes of a log. With a machine it is verified, and snapshots are added.
+
+    `find` gives other versions of the machine's game, if the log needs them.
 
     Raises:
         ReplayError: There are no records, or they do not follow one another.
@@ -115,7 +127,7 @@ def write_log_file(records: Sequence[Record], machine: Machine | None = None) ->
     snapshots: dict[int, msgspec.Raw] = {}
     effects: list[msgspec.Raw] = []
     if machine is not None:
-        for index, played in enumerate(verify_records(machine, records)):
+        for index, played in enumerate(verify_records(machine, records, find)):
             if index % SNAPSHOT_EVERY == 0:
                 snapshots[index] = _raw(snapshot_to_json(played.snapshot))
             effects.append(_raw(effects_of(played)))
@@ -155,6 +167,7 @@ def read_log_file(data: bytes) -> LogFile:
         {at: partial(read_snapshot, raw) for at, raw in body.snapshots.items()},
         LazySequence(len(body.effects), partial(_effect, body.effects)),
         revisions,
+        [n for n, row in enumerate(body.records) if row.kind is RecordKind.UPGRADE],
     )
 
 

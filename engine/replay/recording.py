@@ -56,6 +56,7 @@ class Recording:
     `records` may be read lazily. `revisions` holds what each record led to; None when
     that is not known. `marks` gives snapshots by the index of the record that left
     them; `mark_revisions` what those led to, for whoever does not know the others.
+    `upgrades` are the indexes of the upgrade records; None: they are looked for.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Recording:
         mark_revisions: Mapping[int, int] | None = None,
         ids: Sequence[str | None] | None = None,
         seat: str | None = None,
+        upgrades: Sequence[int] | None = None,
     ) -> None:
         self.records = records
         self.revisions = revisions
@@ -74,6 +76,21 @@ class Recording:
         self.mark_revisions = mark_revisions or {}
         self.seat = seat
         self._ids = ids
+        self._upgrades = upgrades
+
+    @cached_property
+    def upgrades(self) -> Sequence[int]:
+        """The indexes of the records by which the game's version changed."""
+        if self._upgrades is not None:
+            return self._upgrades
+        return [r.index for r in self.records if r.kind is RecordKind.UPGRADE]
+
+    def version_at(self, place: int) -> Json:
+        """The version of the game after a record."""
+        before = [at for at in self.upgrades if at <= place]
+        if not before:
+            return self.creation.get("version")
+        return self.records[before[-1]].input.get("to")
 
     @property
     def creation(self) -> FDict:
@@ -151,6 +168,7 @@ def _from_envelope(envelope: Envelope) -> Recording:
         mark_revisions={place: revision for place, revision, _ in marks},
         ids=[None, *(action.action_id for action in actions)],
         seat=envelope.player_id,
+        upgrades=(),
     )
 
 

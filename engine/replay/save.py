@@ -10,6 +10,8 @@ from ..match_input import normalize_match_input
 from ..playback import Place, play_record, start_record
 from ..record import Record, RecordKind
 from ..session import Session
+from ..snapshot import Snapshot
+from ..versions import Versions
 from .envelope import Envelope, EnvelopeAction, create_envelope
 from .recording import (
     ACTION_IDS_KEY,
@@ -20,6 +22,7 @@ from .recording import (
     mark_of,
     recording_of,
 )
+from .replay_error import EnvelopeError
 
 __all__ = ["save_log", "save_session"]
 
@@ -64,14 +67,17 @@ def save_log(
     are not those which a replay numbers are marked as such in the metadata.
 
     An envelope knows no takebacks: it holds the line that stands in the end, and not
-    what was taken back, which the log keeps.
+    what was taken back, which the log keeps. Nor does it know what operators do: of a
+    match that was edited or upgraded, or in which a seat was resigned out of turn,
+    there is none; that one was terminated is left out.
 
     A long match is given snapshots in the metadata, one for every
     `ENVELOPE_MARK_EVERY` actions, from which a reader plays on; they are left out if
     there was a takeback.
 
     Raises:
-        EnvelopeError: `player_id` does not sit there, or `metadata` is not an object.
+        EnvelopeError: `player_id` does not sit there, `metadata` is not an object, or
+            an operator changed the match.
         ReplayError: The log cannot be played back.
     """
     machine = game if isinstance(game, Machine) else compile_game(game)
@@ -101,13 +107,15 @@ def _actions(
 ) -> tuple[list[EnvelopeAction], list[EnvelopeMark]]:
     marks: list[EnvelopeMark] = []
     straight = True  # no takeback so far: then revisions are those of the log
-    place = Place(start_record(machine, recording.records[0], named=False))
+    versions = Versions(machine)
+    place = Place(machine, start_record(machine, recording.records[0], named=False))
     actions: list[EnvelopeAction] = []
     found: list[int] = []  # the revision before each
     for index in range(1, len(recording.records)):
         record, before = recording.records[index], place.snapshot.revision
-        batch, place = play_record(machine, place, index, record)
-        if batch is None:
+        _check_plain(record, place.snapshot)
+        batch, place = play_record(place, index, record, versions)
+        if batch is None or record.kind is RecordKind.TERMINATE:
             continue
         if record.kind is RecordKind.TAKEBACK:
             straight = False
@@ -133,3 +141,16 @@ def _actions(
         if straight and len(actions) % ENVELOPE_MARK_EVERY == 0:
             marks.append(mark_of(len(actions), place.snapshot))
     return actions, marks if straight else []
+
+
+def _check_plain(record: Record, before: Snapshot) -> None:
+    """Refuse what would be lost, or refused when the envelope is played."""
+    given, changed = record.input, record.kind in (RecordKind.EDIT, RecordKind.UPGRADE)
+    if "operator" in given and given["seat"] not in before.derived.active_players:
+        changed = True
+    if changed:
+        raise EnvelopeError(
+            "actions",
+            f"cannot hold record {record.index}, which is an operator's {record.kind}: "
+            "export the log instead",
+        )

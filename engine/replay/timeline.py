@@ -11,6 +11,8 @@ Rules:
 - A record that cannot be played back is told when its frame is wanted. What comes
   before it can be looked at.
 - Turns go back only where a game may be taken back: `first_of_turn` relies on it.
+- The machine given plays what the log ends with; the versions before an upgrade are
+  found, and frames say which one they are of.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from ..playback import Place, credit_of, play_record, start_record
 from ..record import Record, RecordKind
 from ..snapshot import Snapshot
 from ..step import Batch
+from ..versions import FindMachine, Versions, no_machines
 from .envelope import Envelope
 from .frame import Frame
 from .late_records import LateRecords
@@ -55,13 +58,21 @@ class _Stretch(msgspec.Struct):
 class Timeline:
     """The frames of one match. Made by `open_timeline` or `materialize`."""
 
-    def __init__(self, machine: Machine, recording: Recording) -> None:
+    def __init__(
+        self, machine: Machine, recording: Recording, find: FindMachine = no_machines
+    ) -> None:
         self.machine = machine
         self.recording = recording
         self.seat = recording.seat
-        start = start_record(machine, recording.records[0], named=False)
-        self._first = Frame(start, None, recording.records[0])
-        self._marks: dict[int, Place] = {0: Place(start)}
+        first, plays = machine, None
+        if recording.upgrades:
+            plays = recording.version_at(recording.upgrades[-1])
+        self._versions = Versions(machine, find, plays=plays)
+        if recording.upgrades:
+            first = self._version_at(0)
+        start = start_record(first, recording.records[0], named=False)
+        self._first = Frame(start, None, recording.records[0], self._other(first))
+        self._marks: dict[int, Place] = {0: Place(first, start)}
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
         # What the marks led to, sorted by their number: those that came with the
         # recording, and those that were played. Only used without revisions.
@@ -75,6 +86,11 @@ class Timeline:
     def game(self) -> Game:
         """The rules by which it is played back."""
         return self.machine.game
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the match was played under more than one version."""
+        return bool(self.recording.upgrades)
 
     @property
     def head(self) -> int:
@@ -175,7 +191,7 @@ class Timeline:
         """
         if turn <= self._first.snapshot.position.turn:
             return 0 if turn == self._first.snapshot.position.turn else None
-        returns = self.machine.game.undo is not None
+        returns = self.machine.game.undo is not None or self.upgraded
         number = max(
             (n for n in self._known_marks() if self._turn(n) < turn), default=0
         )
@@ -196,7 +212,7 @@ class Timeline:
         seat = self.seat if seat is None else seat
         if seat is None:
             return None
-        return self.machine.player_view(frame.snapshot, seat)
+        return (frame.machine or self.machine).player_view(frame.snapshot, seat)
 
     def extend(
         self,
@@ -226,6 +242,10 @@ class Timeline:
             revisions=(*old.revisions, *(each.revision_after for each in records)),
             marks={**old.marks, **(marks or {})},
             seat=old.seat,
+            upgrades=[
+                *old.upgrades,
+                *(each.index for each in records if each.kind is RecordKind.UPGRADE),
+            ],
         )
 
     def play(self) -> None:
@@ -234,7 +254,7 @@ class Timeline:
         Raises:
             ReplayError: A record cannot be played back; `index` says which.
         """
-        place = Place(self._first.snapshot)
+        place = self._marks[0]
         for number in range(self._marks_max):
             for index in self._records_of(number):
                 _, place = self._play(place, index)
@@ -283,8 +303,13 @@ class Timeline:
                 batch, place = self._play(place, index)
                 if batch is None:
                     continue
-                record = self.recording.records[index]
-                frames += [Frame(step.snapshot, step, record) for step in batch.steps]
+                record, other = (
+                    self.recording.records[index],
+                    self._other(place.machine),
+                )
+                frames += [
+                    Frame(step.snapshot, step, record, other) for step in batch.steps
+                ]
         except ReplayError as error:
             fault = error
         else:
@@ -300,8 +325,10 @@ class Timeline:
         nearest = number
         while nearest not in self._marks:
             if self._helps(nearest * MARK_EVERY):
-                given = self._given(nearest * MARK_EVERY)
-                self._keep(nearest, Place(given, credit_ms=self._credit(nearest)))
+                machine = self._version_at(nearest * MARK_EVERY)
+                given = self._given(machine, nearest * MARK_EVERY)
+                credit_ms = self._credit(nearest)
+                self._keep(nearest, Place(machine, given, credit_ms=credit_ms))
             else:
                 nearest -= 1
         for passed in range(nearest, number):
@@ -321,10 +348,31 @@ class Timeline:
             self._numbers.insert(at, number)
             self._reached.insert(at, revision)
 
-    def _given(self, place: int) -> Snapshot:
+    def _other(self, machine: Machine) -> Machine | None:
+        """What a frame of that version says of it."""
+        return None if machine is self.machine else machine
+
+    def _version_at(self, place: int) -> Machine:
+        """The machine under which the match goes on after a record.
+
+        Raises:
+            ReplayError: It is not at hand.
+        """
+        if not self.upgraded:
+            return self.machine
+        version = self.recording.version_at(place)
+        machine = self._versions.get(version)
+        if machine is None:
+            name = self.machine.game.name
+            raise ReplayError(
+                place, f"it is of version {version!r} of {name}, which is not at hand"
+            )
+        return machine
+
+    def _given(self, machine: Machine, place: int) -> Snapshot:
         """A snapshot that came with the recording."""
         try:
-            snapshot = self.machine.restore(self.recording.marks[place]())
+            snapshot = machine.restore(self.recording.marks[place]())
         except EngineError as error:
             why = f"the snapshot after record {place} does not fit: {error}"
             raise ReplayError(place, why) from error
@@ -336,29 +384,30 @@ class Timeline:
 
     def _credit(self, number: int) -> int | float:
         """What had been credited to the match's clock where a stretch begins."""
-        if not self.machine.game.credit_outages:
+        if not (self.machine.game.credit_outages or self.upgraded):
             return 0
         records = self.recording.records
-        return credit_of(
-            self.machine, (records[at] for at in range(number * MARK_EVERY + 1))
-        )
+        return credit_of(records[at] for at in range(number * MARK_EVERY + 1))
 
     def _helps(self, place: int) -> bool:
         """Whether it can be played on from the snapshot that came with a record.
 
         It does not say what can be taken back. So enough must be played before the
-        next takeback that nothing from before the snapshot can be asked for.
+        next takeback that nothing from before the snapshot can be asked for. Nor can
+        that be past an operator's record.
         """
         if place % MARK_EVERY or place not in self.recording.marks:
             return False
         if self.recording.revisions is None:
             return True  # an envelope knows no takebacks
-        rule = self.machine.game.undo
+        rule = self._version_at(place).game.undo
         records = self.recording.records
         wanted = 0 if rule is None else rule.back
         for index in range(place + 1, len(records)):
             if wanted == 0 or records[index].kind is RecordKind.TAKEBACK:
                 break
+            if records[index].kind in (RecordKind.EDIT, RecordKind.UPGRADE):
+                return True
             wanted -= records[index].kind in (RecordKind.ACTION, RecordKind.TIMEOUT)
         return wanted == 0
 
@@ -369,7 +418,7 @@ class Timeline:
 
     def _play(self, place: Place, index: int) -> tuple[Batch | None, Place]:
         record = self.recording.records[index]
-        batch, reached = play_record(self.machine, place, index, record)
+        batch, reached = play_record(place, index, record, self._versions)
         known = self.recording.revisions
         after = reached.snapshot.revision
         if known is not None and after != known[index]:
@@ -380,9 +429,14 @@ class Timeline:
 
 
 def open_timeline(
-    game: Game | Machine, source: Envelope | Sequence[Record] | Recording
+    game: Game | Machine,
+    source: Envelope | Sequence[Record] | Recording,
+    find: FindMachine = no_machines,
 ) -> Timeline:
     """Open a saved match without playing it: only its first frame is made.
+
+    Of a match that was upgraded, `game` plays what it ends with; `find` gives the other
+    versions.
 
     Raises:
         ReplayError: The match does not start under these rules, or the log is empty.
@@ -390,18 +444,20 @@ def open_timeline(
     """
     machine = game if isinstance(game, Machine) else compile_game(game)
     recording = source if isinstance(source, Recording) else recording_of(source)
-    return Timeline(machine, recording)
+    return Timeline(machine, recording, find)
 
 
 def materialize(
-    game: Game | Machine, source: Envelope | Sequence[Record] | Recording
+    game: Game | Machine,
+    source: Envelope | Sequence[Record] | Recording,
+    find: FindMachine = no_machines,
 ) -> Timeline:
-    """Open a saved match and play it to its end.
+    """Open a saved match and play it to its end. See `open_timeline`.
 
     Raises:
         ReplayError: A record cannot be played back; `index` says which.
         DefinitionError: The states do not form a tree.
     """
-    timeline = open_timeline(game, source)
+    timeline = open_timeline(game, source, find)
     timeline.play()
     return timeline
