@@ -159,14 +159,17 @@ def test_it_plays_by_itself_and_pauses() -> None:
             await pilot.press("plus")
         await pilot.press("space")
         await wait_until(pilot, lambda: app.model.revision >= 2)
-        await pilot.press("space")
+        await pilot.press("space")  # long before the end
         assert not app.model.state.is_playing
-        await pilot.press("space")
+        paused_at = app.model.revision
+        await pilot.pause(0.1)  # three ticks, if it still had a clock
+        assert app.model.revision == paused_at
+        await pilot.press("end", "left", "left", "left", "space")
         head = app.model.head
         await wait_until(pilot, lambda: app.model.revision == head)
         await wait_until(pilot, lambda: not app.model.state.is_playing)
 
-    staged(InspectApp(model_of(rolls(12)), "pig"), play)
+    staged(InspectApp(model_of(nasty(*["hm"] * 400)), "shout"), play)
 
 
 @pytest.mark.parametrize("light", [False, True])
