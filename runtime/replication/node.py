@@ -162,8 +162,7 @@ class NodeReplicas:
         draining: frozenset[str] = frozenset(),
         games: Mapping[str, Games] | None = None,
     ) -> None:
-        """The nodes that are registered now, those that drain among them, and which
-        games each has: a hint."""
+        """The nodes that are registered now, who drains, and their games: a hint."""
         self._note(now_ms)
         if nodes != self._me.registered:
             self._me.registered = nodes
@@ -569,9 +568,10 @@ class NodeReplicas:
             return
         stopped = [s for s, r in self._shards.items() if r.stopped is not None]
         self._placer.unfit = self._me.unfit
-        writes = self._placer.writes(
-            self._readings, stopped, self._owning, self._now_ms
-        )
+        mine = {
+            s: self._shards[s].in_sync for s in self._owning.keys() & self._me.unfit
+        }
+        writes = self._placer.writes(self._readings, stopped, mine, self._now_ms)
         self._counters.want_edits += len(writes)
         self._placing += len(writes)
         self._writer.add(writes, Origin.PLACER)

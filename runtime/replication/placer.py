@@ -13,6 +13,7 @@ the owner has is taken for unfit.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from msgspec import structs
 
@@ -79,10 +80,11 @@ class Placer:
         self,
         readings: Readings,
         skipped: Collection[int],
-        mine: Collection[int],
+        mine: Mapping[int, Collection[str]],
         now_ms: int,
     ) -> list[RecordWrite]:
-        """`edits` of the records as read, ready to be sent. `mine` are owned here."""
+        """`edits` of the records as read, ready to be sent. `mine` are the shards that
+        are owned here and for which nodes are unfit, with who is in sync."""
         records = {s: record for s, record in readings.known() if s not in skipped}
         writes = []
         for edit in self.edits(records, now_ms, mine):
@@ -97,7 +99,7 @@ class Placer:
         self,
         records: Mapping[int, ShardRecord],
         now_ms: int,
-        mine: Collection[int] = (),
+        mine: Mapping[int, Collection[str]] = MappingProxyType({}),
     ) -> tuple[WantEdit, ...]:
         """What to propose now; nothing before the next turn."""
         if now_ms < self._turn_at_ms:
@@ -132,7 +134,10 @@ class Placer:
         return frozenset(lacking).union(self.unfit.get(shard, ()))
 
     def _outgrown(
-        self, records: Mapping[int, ShardRecord], mine: Collection[int], now_ms: int
+        self,
+        records: Mapping[int, ShardRecord],
+        mine: Mapping[int, Collection[str]],
+        now_ms: int,
     ) -> dict[int, frozenset[str]]:
         """By shard of `mine`: the nodes that give their place to a fit one.
 
@@ -142,12 +147,13 @@ class Placer:
         since_ms = self._unfit_since_ms
         found: dict[int, frozenset[str]] = {}
         seen: dict[tuple[int, str], int] = {}
-        for shard in self.unfit.keys() & set(mine) & records.keys():
-            record = records[shard]
-            synced = {node for node, _ in record.isr}
+        for shard, synced in mine.items():
+            record = records.get(shard)
+            if record is None:
+                continue
             leaving = set()
             for node in record.want:
-                if node == record.owner or node not in self.unfit[shard]:
+                if node == record.owner or node not in self.unfit.get(shard, ()):
                     continue
                 began_ms = since_ms.get((shard, node), now_ms)
                 seen[shard, node] = began_ms

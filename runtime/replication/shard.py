@@ -126,6 +126,13 @@ class ShardReplica:
         return () if record is None else record.isr
 
     @property
+    def in_sync(self) -> frozenset[str]:
+        """The other nodes that its owner here waits for, as they are now: a node that
+        has another identity since is not among them."""
+        others = () if self.ownership is None else self.ownership.membership.members
+        return frozenset(peer.node for peer in others if not peer.void)
+
+    @property
     def commit(self) -> int:
         return self.data.commit
 

@@ -238,6 +238,11 @@ class MemoryDisk:
         """Make a part in the middle unreadable; it is found at the next `recover`."""
         self._damaged = True
 
+    @property
+    def stored(self) -> list[str]:
+        """The matches of which a state is stored."""
+        return sorted(self._image.states)
+
     def spoil(self, match: str) -> None:
         """Make the state of a match unreadable until it is saved again."""
         self._spoilt.add(match)

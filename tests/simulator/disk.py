@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from hotseat.nodes.journal.node_journal import seal
 from hotseat.runtime.errors import JournalFailed
 from hotseat.runtime.journal import StoreOp
+from hotseat.runtime.replication.output import IdentityKept
 from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.testing.memory_journal import DiskImage, MemoryDisk
 
@@ -25,6 +27,8 @@ __all__ = ["Disk"]
 
 REOPEN_MS = 200
 """Between two attempts to use a journal again that failed."""
+
+SEALED = seal("", 0).nonce
 
 _Group = tuple[int, tuple[StoreOp, ...]]
 
@@ -48,6 +52,9 @@ class Disk:
         self._writing: list[_Group] = []
         self._tickets = 0
         self._failed = False
+        self._durable = settings.durability == "disk"
+        self.failures = 0
+        """Groups that were not written."""
 
     def mount(self, process: Process) -> None:
         """A new process uses it."""
@@ -55,9 +62,34 @@ class Disk:
         self._queue, self._writing = [], []
         self._failed = False
 
+    @property
+    def usable(self) -> bool:
+        """Whether a process can start on it: without durability it writes first."""
+        return self._durable or not self.store.failing
+
+    @property
+    def resting(self) -> bool:
+        """All that it was given is answered."""
+        return not (self._queue or self._writing)
+
+    @property
+    def sealed(self) -> bool:
+        """What it holds is whole, and nobody has used it since."""
+        return self.store.identity.nonce == SEALED
+
     def recovered(self) -> Recovered:
-        """What that process finds."""
-        return self.store.recover()
+        """What that process finds. Without durability, only what was sealed counts; and
+        a seal is good for one start."""
+        store = self.store
+        if self._durable:
+            return store.recover()
+        if not self.sealed:
+            store.erase()
+        found = store.recover()
+        self._tickets += 1
+        store.begin(self._tickets, (IdentityKept("", 0, ""),))
+        store.sync_upto(self._tickets)
+        return found
 
     def heal(self) -> None:
         """It is quick, and takes what it is given."""
@@ -123,6 +155,7 @@ class Disk:
             return
         failed, self._queue = self._queue, []
         for ticket, ops in failed:
+            self.failures += 1
             process.persist_failed(ticket, ops)
 
     def _reopen(self, process: Process) -> None:

@@ -75,13 +75,17 @@ def _followers(world: World, record: ShardRecord) -> list[Process]:
 
 
 def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
-    """All that are wanted are in sync again."""
-    if world.settings.missing_version:
-        return
+    """All that are wanted are in sync again; but for who lacks the game, if there is
+    nobody to take its place."""
     members = {node for node, _ in record.isr}
     wanted = set(record.want)
-    if not wanted <= members or members - wanted - {record.owner}:
+    unfit = {node for node in world.nodes if not _has_the_game(world, node)}
+    lacking = wanted - members
+    spare = set(world.nodes) - wanted - unfit
+    if lacking - unfit or (lacking and spare and _goes_on(world, shard)):
         raise Violation("I13", f"shard {shard} is not in sync as wanted: {record}")
+    if not lacking and members - wanted - {record.owner}:
+        raise Violation("I13", f"shard {shard} has more copies than wanted: {record}")
     for node, ident in record.isr:
         if ident in world.dead_idents:
             raise Violation("I12", f"{node} {ident} is in sync, and dead: {record}")
@@ -133,10 +137,24 @@ def _check_accounts(world: World, owner: Process, expected: set[str]) -> None:
             )
 
 
+def _has_the_game(world: World, node: str) -> bool:
+    """Whether it can play what is played."""
+    return world.games_of(node) == world.games_of("n1")
+
+
+def _goes_on(world: World, shard: int) -> bool:
+    """Whether a match of the shard is not over."""
+    matches = world.history.matches
+    return any(
+        world.places.of(match) == shard and match not in world.account.over
+        for match in matches
+    )
+
+
 def _lacks_the_game(world: World, shard: int) -> bool:
     """Its owner cannot play what is played elsewhere."""
     owner = world.owner(shard)
-    return owner is not None and world.games_of(owner.node) != world.games_of("n1")
+    return owner is not None and not _has_the_game(world, owner.node)
 
 
 def _check_progress(world: World, lost: list[int]) -> None:

@@ -135,9 +135,12 @@ class HostedByProduct:
     def settled(self) -> None:
         self.supervisor.work()
 
-    def checkpoint(self, now_ms: int) -> tuple[StoreOp, ...]:
-        self.states.sweep(now_ms)
-        return self.states.checkpoint(now_ms, 64 * 1024)
+    def checkpoint(
+        self, now_ms: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]:
+        if not everything:
+            self.states.sweep(now_ms)
+        return self.states.checkpoint(now_ms, 64 * 1024, everything=everything)
 
     def written(self, ops: Sequence[StoreOp]) -> None:
         self.states.written(ops)

@@ -178,6 +178,32 @@ class Nemesis:
         lost = self._world.would_lose(process)
         return lost and self._draw.random() < LAST_COPY_SPARED
 
+    # Planned stops.
+
+    def stop_any(self) -> None:
+        """A process is told to stop, and its node starts again."""
+        process = self._anyone()
+        if process is not None and not self._spares_stop(process):
+            self.stop_process(process, "stop_any", self._draw.choice(RESTART_MS))
+
+    def stop_all(self) -> None:
+        """The whole cluster is told to stop, and starts again."""
+        processes = [p for p in self._world.network.processes.values() if p.alive]
+        if not any(self._spares_stop(process) for process in processes):
+            for process in processes:
+                self.stop_process(process, "stop_all", self._draw.choice(RESTART_MS))
+
+    def stop_process(self, process: Process, name: str, restart_ms: int) -> None:
+        """Tell a process to stop."""
+        self._world.trace.struck(name, process.boot)
+        process.stop(restart_ms)
+
+    def _spares_stop(self, process: Process) -> bool:
+        """Without durability it must write, or it loses what it has."""
+        failing = self._world.disks[process.node].store.failing
+        memory = self._world.settings.durability == "memory"
+        return bool(memory and failing and self._spares(process))
+
     # Pauses and slowness.
 
     def pause_owner(self) -> None:
@@ -226,6 +252,14 @@ class Nemesis:
         self._world.trace.struck("full_disk")
         store.failing = self._draw.choice(["disk_full", "disk_refused"])
         self._after(self._duration_ms(), lambda: setattr(store, "failing", ""))
+
+    def spoil_state(self) -> None:
+        """What a disk holds of a match's state cannot be read any more."""
+        store = self._world.disks[self._node()].store
+        if store.stored:
+            match = self._draw.choice(store.stored)
+            self._world.trace.struck("spoil_state", match)
+            store.spoil(match)
 
     def clock_jump(self) -> None:
         """A node's time of day is set, or wrong."""

@@ -42,6 +42,7 @@ from hotseat.runtime.replication.output import (
 from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.route import Route
 
+from .leaving import Leaving
 from .scheduler import MS
 from .violation import Violation, broken
 
@@ -79,7 +80,9 @@ class HostedMatches(Host, Protocol):
     def settled(self) -> None:
         """The runner has settled."""
 
-    def checkpoint(self, now_ms: int) -> tuple[StoreOp, ...]: ...
+    def checkpoint(
+        self, now_ms: int, *, everything: bool = False
+    ) -> tuple[StoreOp, ...]: ...
 
     def written(self, ops: Sequence[StoreOp]) -> None: ...
 
@@ -117,6 +120,8 @@ class Process:
         self.paused = False
         self.vanished = False
         """Its machine went with it: nothing answers there."""
+        self.leaving: Leaving | None = None
+        """It has been told to stop, and is about to."""
         self.lag_us = 0
         """How much longer than usual it takes to get to anything."""
         self.session: str | None = None
@@ -231,6 +236,10 @@ class Process:
         """An operator wants that match alone in a shard."""
         self._put(self._take_pin, match)
 
+    def stop(self, restart_ms: int) -> None:
+        """It is told to end; its node starts again so much later."""
+        self._put(self._take_stop, restart_ms)
+
     def answered(self, number: int, outcome: CasOutcome) -> None:
         self._put(self._take_answer, number, outcome)
 
@@ -288,8 +297,14 @@ class Process:
             raise broken(self.boot, error) from error
         self._wake_host()
 
+    def _take_stop(self, restart_ms: int) -> None:
+        if self.leaving is None:
+            self.runner.stand_down(self.now_ms())
+            self.leaving = Leaving(self, restart_ms)
+
     def _take_message(self, source: str, message: Message) -> None:
-        self.runner.received(source, message, self.now_ms())
+        if self.leaving is None:
+            self.runner.received(source, message, self.now_ms())
 
     def _take_pin(self, match: str) -> None:
         try:

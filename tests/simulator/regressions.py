@@ -18,6 +18,8 @@ REGRESSIONS: dict[int, str] = {
     2120: "history of an install that the disk refused was gone",
     90372: "a queue longer than what may wait for a commit was never proposed",
     100637: "a copy that lacks the game was waited for, though another node has it",
+    201442: "a state that stood still was played before its records were durable",
+    201716: "a replica that was lost held the place of one that has the game",
     29933562000: "a pinned match, stuck at its owner, was not taken in by a learner",
     29933562050: "a replica that has never served was taken for one that was lost",
     3459: "a replica that died before its record named it",

@@ -14,7 +14,7 @@ from .hosting import hosting_of
 from .mutants import MUTANTS, mutated
 from .profiles import PROFILES, in_profile
 from .scenarios import SCENARIOS
-from .settings import Settings, draw_settings
+from .settings import Settings, draw_settings, with_faults_apart
 from .world import Outcome, World, run_world
 
 IN_PINNING = 0.4
@@ -36,7 +36,7 @@ def run_seed(
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings, script = _world_of(seed, scenario)
     if not scenario and not mutant:
-        settings = _pinning(settings)
+        settings = with_faults_apart(_pinning(settings))
     hosting = hosting_of("matches")
     if not mutant:
         return run_world(settings, hosting, script=script, show=show)
@@ -62,13 +62,9 @@ def _world_of(
 
 
 def _pinning(settings: Settings) -> Settings:
-    """In some worlds matches are pinned. (Drawn apart: the others are as they were.)
-
-    Not where a node lacks the game: there copies that cannot be played are lost when a
-    journal fails, and pinned ones are copied all the time.
-    """
+    """In some worlds matches are pinned. (Drawn apart: the others are as they were.)"""
     draw = random.Random(f"pinning {settings.seed}")
-    if draw.random() >= IN_PINNING or settings.missing_version:
+    if draw.random() >= IN_PINNING:
         return settings
     options = replace(
         settings.options,

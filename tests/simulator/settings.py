@@ -14,7 +14,7 @@ from hotseat.runtime.replication.options import ReplicationOptions
 
 __all__ = ["FAULTS", "RATES", "Settings", "draw_settings"]
 
-FAULTS = (
+FAULTS_FIRST = (
     "crash_owner",
     "crash_any",
     "crash_two",
@@ -51,6 +51,14 @@ FAULTS = (
     "ambush",
 )
 """What the nemesis may do at a time of its choice; `nemesis.py` says what they are."""
+
+FAULTS_APART = ("stop_any", "stop_all", "spoil_state")
+"""The same, drawn apart: what a seed drew of the others stays as it was."""
+
+FAULTS = FAULTS_FIRST + FAULTS_APART
+
+APART = 0.4
+"""In how many worlds some of those strike too."""
 
 RATES = (
     "message_lost",
@@ -130,7 +138,7 @@ def draw_settings(seed: int) -> Settings:
         uncommitted_entries=draw.choice([64, 8192]),
     )
     players = draw.choice([4, 6, 8])
-    chosen = draw.sample(FAULTS, draw.randint(3, 14))
+    chosen = draw.sample(FAULTS_FIRST, draw.randint(3, 14))
     rates = draw.sample(RATES, draw.randint(0, 6))
     return Settings(
         seed=seed,
@@ -158,6 +166,16 @@ def draw_settings(seed: int) -> Settings:
         rates={name: draw.choice([0.003, 0.02, 0.1]) for name in rates},
         options=options,
     )
+
+
+def with_faults_apart(settings: Settings) -> Settings:
+    """The same world; in some, a few more things happen."""
+    draw = random.Random(f"apart {settings.seed}")
+    if draw.random() >= APART:
+        return settings
+    chosen = draw.sample(FAULTS_APART, draw.randint(1, 2))
+    more = {name: draw.choice([1, 1, 3]) for name in chosen}
+    return replace(settings, faults={**settings.faults, **more})
 
 
 def without_faults(settings: Settings) -> Settings:

@@ -39,6 +39,9 @@ from .violation import Violation
 
 __all__ = ["Hosting", "Outcome", "World", "run_world"]
 
+START_AGAIN_MS = 300
+"""After a process could not start."""
+
 
 @dataclass(frozen=True)
 class Hosting:
@@ -158,20 +161,32 @@ class World:
 
     def restart(self, node: str) -> None:
         """Boot a node again, unless it runs."""
-        process = self.network.processes[node]
-        if not process.alive:
+        if self.network.processes[node].alive:
+            return
+        if self.disks[node].usable:
             self.start(node)
+        else:
+            self.scheduler.after(START_AGAIN_MS * MS, self.restart, node)
 
     def kill(self, process: Process, *, vanish: bool = False) -> None:
         """End a process; `vanish`: and its machine, at once."""
         process.die()
         process.vanished = vanish
-        if self.settings.durability == "memory":
-            self.dead_idents[process.boot] = None
-        self._held[process.node] = self.disks[process.node].store.identity.ident
-        if self.disks[process.node].crash(power_failed=vanish):
+        disk = self.disks[process.node]
+        self._held[process.node] = disk.store.identity.ident
+        lied = disk.crash(power_failed=vanish)
+        if self.settings.durability == "memory" and (lied or not disk.sealed):
+            self.dead_idents[process.core.ident or process.boot] = None
+        if lied:
             self._lied_to(process.node)
         self.network.died(process.node, silently=vanish)
+
+    def stopped(self, process: Process, restart_ms: int) -> None:
+        """A process that was told to stop has ended; its node starts again later."""
+        self.trace.note(f"{process.boot} has stopped")
+        self.kill(process)
+        delay_ms = 0 if self.healed else restart_ms
+        self.scheduler.after(delay_ms * MS, self.restart, process.node)
 
     def _lied_to(self, node: str) -> None:
         """Its disk had said that it has synced what is gone now.

@@ -105,20 +105,19 @@ def test_edits_are_limited_by_the_minute() -> None:
 
 
 def test_an_owner_finds_a_place_for_what_a_node_cannot_play() -> None:
-    """At once for who is not in sync, and never will be; else after the grace."""
+    """At once for who is not in sync, whatever the record says; else after the grace,
+    for it may yet be given the game."""
     one = Placer("b", "boot", 2, ReplicationOptions(placer_grace_ms=5000))
     nim = frozenset({("nim", "1")})
     one.registered(frozenset("abcd"), frozenset(), {"b": nim, "c": nim})
-    outside = ShardRecord(
-        owner="b", epoch=3, isr=(("b", "i"),), want=("b", "a"), claim="c"
-    )
-    records = {0: outside, 1: record("b", "b", "a"), 2: record("c", "c", "a")}
+    records = {shard: record("b", "b", "a") for shard in (0, 1)}
+    records[2] = record("c", "c", "a")
     one.unfit = dict.fromkeys(records, frozenset("ad"))
     assert not one.acting
-    assert one.edits(records, 0, [0, 1]) == (WantEdit(0, ("b", "c")),)
+    assert one.edits(records, 0, {0: "", 1: "a"}) == (WantEdit(0, ("b", "c")),)
     records[0] = record("b", "b", "c")
-    assert one.edits(records, 4_000, [0, 1]) == ()
-    assert one.edits(records, 5_000, [0, 1]) == (WantEdit(1, ("b", "c")),)
+    assert one.edits(records, 4_000, {0: "c", 1: "a"}) == ()
+    assert one.edits(records, 5_000, {0: "c", 1: "a"}) == (WantEdit(1, ("b", "c")),)
 
 
 def test_what_is_known_of_shards_elsewhere_is_the_games_of_their_owners() -> None:

@@ -294,3 +294,31 @@ def test_a_pinned_match_arrives_though_its_owner_cannot_play_it() -> None:
     assert same(learner.state("a"), log.states["a"])
     assert [line.match for line in learner.states.lines(PINNED)] == ["a"]
     assert list(learner.states.lines(SHARD)) == []
+
+
+def test_what_comes_in_parts_is_played_before_it_is_durable() -> None:
+    """The owner's state stands still, many records ago; the learner goes on from it
+    with all that came behind it, though none of that is on its disk yet."""
+    log = Log(counting())
+    owner = Node(counting(), options=HostingOptions(transfer_bytes=700))
+    played(log, "a", actions=3)
+    owner.own(log)
+    owner.checkpoint()
+    owner.restart(race())
+    owner.applied = len(log.entries)
+    for _ in range(30):
+        log.act("a")
+    owner.follow(log)
+    assert owner.line("a").quarantined == "missing_game"
+    learner = Node(counting())
+    cursor: str | None = ""
+    pages = 0
+    while cursor is not None:
+        found = owner.states.feed(Feed(SHARD, "learner", 1, cursor), 700)
+        cursor = found.cursor
+        install = Install(SHARD, found.pieces, pages, cursor is None)
+        learner.install(install, len(log.entries))
+        pages += 1
+    assert pages > 3
+    assert same(learner.state("a"), log.states["a"])
+    assert learner.codes() == []
