@@ -172,6 +172,10 @@ class NodeConfig(Section):
     dir: Path
     """The cluster's folder: secret, coordinator, sockets, logs."""
 
+    secret_file: Path | None = None
+    """The cluster's secret: 64 hex digits, the same at every node. Unset: `secret` in
+    the folder. None but the node's user, or root and a group, may read it."""
+
     listen: Address = "tcp://127.0.0.1:0"
     """The inbox for links. Port 0 takes a free one."""
 

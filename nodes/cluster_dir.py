@@ -1,8 +1,9 @@
-"""The folder of a local cluster: where everything of it lies, and who may read it.
+"""A cluster's folder: where everything of it on this machine lies, who may read it.
 
     DIR/                    0700
       cluster.toml          the cluster's id and shards; options for its nodes
-      secret                0600: 32 random bytes in hex, the proof of membership
+      secret                0600: 32 random bytes in hex, the proof of membership;
+                            or elsewhere, as cluster.toml says
       coordinator.db        membership, ownership, epochs; not with etcd
       sockets/              0700: the nodes' doors for commands
       logs/                 what the nodes and their parent write
@@ -80,6 +81,8 @@ class ClusterDir:
     nodes: tuple[str, ...] = ()
     coordinator: str | None = None
     redundancy: Redundancy = DEFAULT
+    secret_file: Path | None = None
+    """Where the secret is, if it is not in the folder."""
 
     @classmethod
     def load(cls, path: Path) -> ClusterDir:
@@ -91,7 +94,9 @@ class ClusterDir:
         path = path.absolute()
         file = path / "cluster.toml"
         try:
-            table = tomllib.loads(file.read_text("utf-8")).get("cluster", {})
+            tables = tomllib.loads(file.read_text("utf-8"))
+            table = tables.get("cluster", {})
+            secret = tables.get("node", {}).get("secret_file")
             cluster, shards = table.get("id"), table.get("shards", 256)
             nodes = tuple(table.get("nodes", ()))
             coordinator = table.get("coordinator")
@@ -111,7 +116,8 @@ class ClusterDir:
             raise _invalid(f"{file} cannot be read: {error}") from error
         if not isinstance(cluster, str) or not isinstance(shards, int):
             raise _invalid(f"{file} does not say the cluster's id and shards")
-        return cls(path, cluster, shards, nodes, coordinator, redundancy)
+        secret_file = None if secret is None else path / secret
+        return cls(path, cluster, shards, nodes, coordinator, redundancy, secret_file)
 
     @classmethod
     def open(
@@ -142,7 +148,7 @@ class ClusterDir:
                 wanted = asked.filled(len(names))
                 _create(path, shards or SHARDS, names, coordinator, wanted)
             found = cls.load(path)
-            found._make_sockets_folder()
+            found.make_sockets_folder()
         except OSError as error:
             raise _invalid(f"{path} cannot be set up: {error}") from error
         found._agree(shards, nodes, coordinator, asked)
@@ -204,7 +210,7 @@ class ClusterDir:
 
     @property
     def secret_path(self) -> Path:
-        return self.path / "secret"
+        return self.secret_file or self.path / "secret"
 
     @property
     def coordinator_path(self) -> Path:
@@ -280,11 +286,11 @@ class ClusterDir:
                 f"the cluster's secret {path} cannot be read: {error}",
                 exit_code=ExitCode.USAGE,
             ) from error
-        if stat.S_IMODE(mode.st_mode) & 0o077 or mode.st_uid not in (0, os.geteuid()):
+        if not self._is_kept(mode):
             raise OperatorError(
                 "secret_exposed",
                 f"others may read the cluster's secret {path}",
-                hint=f"chmod 600 {path}, and make a new one if somebody may have",
+                hint=f"chmod 400 {path}, and make a new one if somebody may have",
                 exit_code=ExitCode.USAGE,
             )
         if len(secret) != SECRET_BYTES:
@@ -294,6 +300,16 @@ class ClusterDir:
                 exit_code=ExitCode.USAGE,
             )
         return secret
+
+    def _is_kept(self, file: os.stat_result) -> bool:
+        """Whether nobody else reads the secret.
+
+        What root hands to a service from elsewhere may be readable to a group that
+        root chose: that is how Kubernetes and systemd do it.
+        """
+        group = 0o040 if self.secret_file is not None and file.st_uid == 0 else 0
+        exposed = stat.S_IMODE(file.st_mode) & 0o077 & ~group
+        return not exposed and file.st_uid in (0, os.geteuid())
 
     def remove_sockets(self) -> None:
         """Tidy up after the last node: no socket and no folder outside is left."""
@@ -305,7 +321,8 @@ class ClusterDir:
             for socket in folder.glob("*.door"):
                 socket.unlink(missing_ok=True)
 
-    def _make_sockets_folder(self) -> None:
+    def make_sockets_folder(self) -> None:
+        """Make it if it is not there, closed to others."""
         path = self.path / "sockets"
         if path.is_symlink() and not _is_private(path.readlink()):
             path.unlink()  # the temporary folder was emptied, or is not ours

@@ -37,6 +37,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "node_ready": "The node owns every shard that is meant for it.",
         "node_stopping": "The node was told to stop and finishes what it has.",
         "node_stopped": "The node has stopped.",
+        "service_manager_silent": "systemd does not take what the node tells it.",
         "parent_gone": "The process that started this node is gone: it stops.",
         "game_broken": "An installed game cannot be hosted and was left out.",
         # links and doors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,12 @@ from cyclopts import App, Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
+from .node_check import check
 from .options import Cluster, Dir, Json, folder, place
 
 if TYPE_CHECKING:
     from ...config import Config
+    from ..cluster_dir import ClusterDir
     from ..operator.survey import Survey
 
 __all__ = ["app"]
@@ -22,6 +25,8 @@ __all__ = ["app"]
 app = App(
     name="node", help="Run one node process; see which nodes there are.", version=None
 )
+
+app.command(check)
 
 PREDECESSOR_S = 10.0
 """How long to wait for a process of the same name that is on its way out."""
@@ -64,29 +69,22 @@ def node(
 ) -> None:
     """Run one node process until Ctrl-C or SIGTERM.
 
-    Every option can stand in the folder's cluster.toml or in the environment, too
-    (HOTSEAT_NODE_LOOP=trio); a flag wins.
+    Every option can stand in the folder's cluster.toml, in the --config file or in the
+    environment, too (HOTSEAT_NODE_LOOP=trio); a flag wins. Where the --config file says
+    which cluster it is, the folder is made.
     """
-    from ...config import load_config
-    from ..cluster_dir import ClusterDir
-
-    home = ClusterDir.load(folder(dir))
-    settings = load_config(
-        files=[home.config_path, *([config] if config else [])],
-        environ=os.environ,
-        flags={
-            "--dir": ("node.dir", str(home.path)),
-            "--node": ("node.id", node),
-            "--loop": ("node.loop", loop),
-            "--listen": ("node.listen", listen),
-            "--advertise": ("node.advertise", advertise),
-            "--door": ("node.door", door),
-            "--metrics": ("metrics.listen", metrics),
-            "--game": ("node.games", tuple(game) if game else None),
-            "--log-level": ("log.level", log_level),
-            "--log-format": ("log.format", log_format),
-        },
-    )
+    flags = {
+        "--node": ("node.id", node),
+        "--loop": ("node.loop", loop),
+        "--listen": ("node.listen", listen),
+        "--advertise": ("node.advertise", advertise),
+        "--door": ("node.door", door),
+        "--metrics": ("metrics.listen", metrics),
+        "--game": ("node.games", tuple(game) if game else None),
+        "--log-level": ("log.level", log_level),
+        "--log-format": ("log.format", log_format),
+    }
+    settings, home = _configured(folder(dir), config, flags)
     home.secret()  # refused here if others can read it, before anything is opened
     _run(settings, home, with_parent)
 
@@ -133,7 +131,23 @@ async def _survey(place: Path | str) -> Survey:
     return await survey(await find_cluster(place))
 
 
-def _run(config: Config, home: Any, with_parent: bool) -> None:
+def _configured(
+    path: Path, file: Path | None, flags: Mapping[str, tuple[str, object]]
+) -> tuple[Config, ClusterDir]:
+    """What the node is told, and its folder."""
+    from ...config import load_config
+    from ..node.folder import config_files, folder_of, lay_folder, tells_cluster
+
+    settings = load_config(
+        files=config_files(path, file, os.environ),
+        environ=os.environ,
+        flags={"--dir": ("node.dir", str(path)), **flags},
+    )
+    told = tells_cluster(file, os.environ)
+    return settings, lay_folder(settings) if told else folder_of(settings)
+
+
+def _run(config: Config, home: ClusterDir, with_parent: bool) -> None:
     import anyio
 
     from ..local.parent_watch import stop_with_parent

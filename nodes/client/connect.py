@@ -73,7 +73,7 @@ async def _home(cluster: ClusterDir | Path | str) -> ClusterDir:
             identity = await ask_door(cluster, "identify")
         except OperatorError as error:
             raise ClusterUnreachable(error.message) from error
-        return ClusterDir.load(Path(identity["secret_file"]).parent)
+        return ClusterDir.load(Path(identity["dir"]))
     return ClusterDir.load(Path(cluster))
 
 

@@ -27,6 +27,7 @@ from ..supervisor.watchdog import open_watchdog
 from ..telemetry import get_logger
 from .breadcrumb import Breadcrumb, BreadcrumbGuard, open_breadcrumb
 from .collector import Collector, bounded_pauses
+from .folder import folder_of
 from .loop_watch import LoopWatch, loop_watch
 
 __all__ = ["BREADCRUMB", "NodeParts", "open_parts"]
@@ -66,7 +67,7 @@ async def open_parts(config: Config) -> AsyncIterator[NodeParts]:
         JournalError: The journal cannot be used.
         CoordinatorError: The coordinator cannot be used.
     """
-    home = ClusterDir.load(config.node.dir)
+    home = folder_of(config)
     games = Games.load(config.node.games)
     for name, error in games.broken.items():
         log.error("game_broken", game=name, code=error.code, error=str(error))

@@ -79,7 +79,7 @@ class NodeStatus:
             "kind": identity.kind,
             "incarnation": identity.incarnation,
             "inbox": self._parts.endpoint.address.inbox,
-            "secret_file": str(self._parts.home.secret_path),
+            "dir": str(self._parts.home.path),
             "pages": self.pages_url,
         }
 

@@ -23,7 +23,7 @@ async def find_cluster(place: Path | str) -> ClusterDir:
     """
     if isinstance(place, str):
         identity = await ask_door(place, "identify")
-        place = Path(identity["secret_file"]).parent
+        place = Path(identity["dir"])
     return ClusterDir.load(place)
 
 

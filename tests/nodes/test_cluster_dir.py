@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -41,6 +42,31 @@ def test_two_clusters_share_neither_id_nor_secret(tmp_path: Path) -> None:
     one, two = ClusterDir.open(tmp_path / "a"), ClusterDir.open(tmp_path / "b")
     assert one.cluster != two.cluster
     assert one.secret() != two.secret()
+
+
+def test_a_secret_may_be_kept_elsewhere(tmp_path: Path) -> None:
+    """Root may let the group of a service read what it hands over; nobody else may."""
+    ClusterDir.open(tmp_path / "a")
+    handed = tmp_path / "handed"
+    handed.write_text("ab" * 32 + "\n")
+    with (tmp_path / "a" / "cluster.toml").open("a") as file:
+        file.write(f'[node]\nsecret_file = "{handed}"\n')
+    folder = ClusterDir.load(tmp_path / "a")
+    for allowed in (0o400, 0o600):
+        handed.chmod(allowed)
+        assert folder.secret() == bytes.fromhex("ab" * 32)
+    for refused in (0o404, 0o444, 0o460):
+        handed.chmod(refused)
+        with pytest.raises(OperatorError) as caught:
+            folder.secret()
+        assert caught.value.code == "secret_exposed"
+    handed.chmod(0o440)
+    if os.geteuid() == 0:
+        assert folder.secret()
+        os.chown(handed, 12345, -1)
+    with pytest.raises(OperatorError) as caught:
+        folder.secret()
+    assert caught.value.code == "secret_exposed"
 
 
 def test_another_number_of_shards_is_refused(tmp_path: Path) -> None:

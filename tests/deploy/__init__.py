@@ -1,0 +1,1 @@
+"""What is under deploy/: that it is well-formed, and that what it says works."""

@@ -1,0 +1,1 @@
+"""Schemas that manifests are checked against."""
