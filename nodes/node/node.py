@@ -24,13 +24,10 @@ from ...runtime.link import PeerAddress
 from ...runtime.pin_table import PinTable
 from ...runtime.shard_table import ShardTable
 from ..nng_door import DoorServer
-from ..operator.commands import Commands
 from ..operator.door import Door, Operation
 from ..operator.match_records import give_records
 from ..operator.operations import operator_operations
-from ..operator.operations_log import OperationsLog
 from ..operator.replica_digests import give_digests
-from ..operator.verbs import VerbParts, node_verbs
 from ..telemetry import get_logger
 from .alive_mark import AliveMark
 from .deaths import Deaths
@@ -138,24 +135,6 @@ class Node:
             self._router,
             lambda: self.ready,
         )
-        self._commands = Commands(
-            OperationsLog(parts.coordinator, keys),
-            node_verbs(
-                VerbParts(
-                    name,
-                    self._hosting,
-                    self._router,
-                    pins,
-                    parts.coordinator,
-                    keys,
-                    cluster.shards,
-                    parts.clock.now_ms,
-                )
-            ),
-            name,
-            endpoint.identity.incarnation,
-            parts.clock.now_ms,
-        )
         self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
         self._door = Door(self._operations(cluster.shards))
 
@@ -197,9 +176,7 @@ class Node:
             tasks.start_soon(self._manager.run, self._keeper.wait_ready)
             tasks.start_soon(self._reroute)
             tasks.start_soon(self._deaths.run)
-            tasks.start_soon(self._commands.run)
             await self._stopping.wait()
-            await self._commands.stop()
             self._manager.stopping()
             await self._replicator.leave()
             tasks.cancel_scope.cancel()
@@ -276,7 +253,6 @@ class Node:
             **operator_operations(
                 self._hosting, self._router, shards, self._clock.now_ms
             ),
-            **self._commands.door_operations(),
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,
