@@ -16,7 +16,7 @@ import anyio
 
 from ..engine.limits import G_BYTES_MAX
 from . import command
-from .actor_context import ActorContext, CreateAgain, Message
+from .actor_context import ActorContext, CreateAgain, Intervened, Message
 from .budget import BudgetExceeded, OverrunTally
 from .command import Act, Denied, FireDeadline, NotFired, SeatHeld
 from .errors import MatchRunaway
@@ -221,6 +221,9 @@ class MatchActor:
         self._batch.clear()
         asked = [message for message in messages if isinstance(message, tuple)]
         self._refuse([(route, frame.request) for route, frame in asked], code)
+        for message in messages:
+            if isinstance(message, Intervened):
+                message.tell(self._denied(code))
 
     def _refuse(self, requests: Iterable[tuple[Route, int]], code: str) -> None:
         for route, request in requests:
@@ -233,12 +236,17 @@ class MatchActor:
         if self.held:
             if isinstance(message, tuple):
                 self._refuse([(message[0], message[1].request)], "retry")
+            elif isinstance(message, Intervened):
+                message.tell(self._denied("retry"))
             return  # a deadline is armed again where the match goes on
         if isinstance(message, FireDeadline):
             self._on_deadline(message)
             return
         if isinstance(message, command.CreditOutage | command.NoteDelivered):
             self._judge(message)
+            return
+        if isinstance(message, Intervened):
+            self._on_intervention(message)
             return
         route, asked = message
         if isinstance(asked, Dispatch):
@@ -277,7 +285,9 @@ class MatchActor:
         state, now_ms = self.ledger.state, self._context.clock.now_ms()
         self._changed = False
         try:
-            decision = self._context.guard.run(self.match, decide, state, asked, now_ms)
+            decision = self._context.guard.run(
+                self.match, decide, state, asked, now_ms, self._context.find_machine
+            )
         except BudgetExceeded as stop:
             self._note_overrun(stop, asked.event if isinstance(asked, Act) else None)
             why = refusal("resolver_timeout")
@@ -342,6 +352,27 @@ class MatchActor:
             )
         )
         self._tell(route, asked.request, answer)
+
+    def _on_intervention(self, asked: Intervened) -> None:
+        """An operator's command: told as a player's is, when it is sure."""
+        edits = isinstance(asked.command, command.Edit)
+        if edits and not self._context.options.allow_edits:
+            asked.tell(self._denied("edits_not_allowed"))
+            return
+        answer = self._judge(asked.command)
+        if isinstance(answer, Denied) and answer.refusal.fault is not None:
+            self._faults.add(answer.refusal.code, answer.refusal.fault)
+        record: int | None = None
+        if isinstance(answer, command.Applied):
+            record = answer.index
+
+        def tell(code: str) -> None:
+            asked.tell(self._denied(code) if code else answer)
+
+        self.ledger.tell(tell, record=record, fresh=record is None)
+
+    def _denied(self, code: str) -> Denied:
+        return Denied(refusal(code), self.ledger.state.revision)
 
     def _on_take_seat(self, route: Route, asked: TakeSeat) -> None:
         drawn = "" if asked.resume else self._context.draw_token()

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
+from ..engine.versions import FindMachine, no_machines
 from .budget import NO_GUARD, Guard
 from .clock import Clock
-from .command import Attach, CreditOutage, Detach, FireDeadline, NoteDelivered
+from .command import (
+    Answer,
+    Attach,
+    CreditOutage,
+    Detach,
+    FireDeadline,
+    Intervention,
+    NoteDelivered,
+)
 from .committer import Committer
 from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
 from .match_source import MatchSource
@@ -20,7 +29,15 @@ from .route import Outlet, Route
 if TYPE_CHECKING:
     from .actor import MatchActor
 
-__all__ = ["ActorContext", "Alarm", "Asked", "CreateAgain", "MatchRequest", "Message"]
+__all__ = [
+    "ActorContext",
+    "Alarm",
+    "Asked",
+    "CreateAgain",
+    "Intervened",
+    "MatchRequest",
+    "Message",
+]
 
 
 class CreateAgain(msgspec.Struct, frozen=True):
@@ -30,10 +47,26 @@ class CreateAgain(msgspec.Struct, frozen=True):
     creation: str
 
 
+class Intervened(msgspec.Struct, frozen=True):
+    """An operator's command, and who is told what came of it, once that is sure.
+
+    What is not known to have happened is told as a `Denied` with `retry`.
+    """
+
+    command: Intervention
+    tell: Callable[[Answer], None]
+
+
 MatchRequest: TypeAlias = TakeSeat | Dispatch | TakeBack | Sync | Unwatch | FetchLog
 Asked: TypeAlias = CreateAgain | MatchRequest
 Message: TypeAlias = (
-    tuple[Route, Asked] | FireDeadline | CreditOutage | NoteDelivered | Detach | Attach
+    tuple[Route, Asked]
+    | FireDeadline
+    | CreditOutage
+    | NoteDelivered
+    | Detach
+    | Attach
+    | Intervened
 )
 
 
@@ -62,5 +95,7 @@ class ActorContext:
     """Who hears that an actor has worked in its own task: what it caused waits."""
     on_failure: Callable[[MatchActor, BaseException], None] | None = None
     """Who is told what an actor raised outside a turn of its own."""
+    find_machine: FindMachine = no_machines
+    """The versions of games that this node has."""
     source: MatchSource | None = None
     """Where committed matches are kept; None: in their actors alone."""

@@ -22,13 +22,18 @@ __all__ = [
     "Denied",
     "Detach",
     "Detached",
+    "Edit",
     "FireDeadline",
+    "Intervention",
     "NoteDelivered",
     "Noted",
     "NotFired",
+    "ResignSeat",
     "SeatHeld",
     "TakeBack",
     "TakeSeat",
+    "Terminate",
+    "Upgrade",
 ]
 
 
@@ -102,6 +107,45 @@ class Attach(msgspec.Struct, frozen=True):
     """The match did not leave its home, after all."""
 
 
+class Intervention(msgspec.Struct, frozen=True):
+    """What an operator does to a match; each id is done once.
+
+    `op` is the command's id; ids rise with time. `who` is the operator, `why` what they
+    say about it: both stand in the log.
+    """
+
+    op: str
+    who: str
+    why: str
+
+
+class Terminate(Intervention, frozen=True):
+    """End the match. Its players read `why` in the result."""
+
+
+class Edit(Intervention, frozen=True):
+    """Change G by a JSON patch; or undo the last edit, with a further one.
+
+    `base_revision` is the one that the operator looked at, if they say so.
+    """
+
+    patch: Json = None
+    undo: bool = False
+    base_revision: int | None = None
+
+
+class Upgrade(Intervention, frozen=True):
+    """Go on under another version of the game, newer or older."""
+
+    to: str = ""
+
+
+class ResignSeat(Intervention, frozen=True):
+    """Dispatch the game's event of giving up, for a seat whose player is gone."""
+
+    seat: str = ""
+
+
 Command: TypeAlias = (
     TakeSeat
     | Act
@@ -111,6 +155,7 @@ Command: TypeAlias = (
     | NoteDelivered
     | Detach
     | Attach
+    | Intervention
 )
 
 

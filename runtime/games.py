@@ -7,9 +7,10 @@ from typing import Protocol
 
 from ..engine.definition import Game
 from ..engine.machine import Machine, compile_game
+from ..engine.versions import FindMachine
 from .errors import RuntimeFault
 
-__all__ = ["GameRegistry", "StaticGames", "UnknownGame"]
+__all__ = ["GameRegistry", "StaticGames", "UnknownGame", "machine_finder"]
 
 
 class UnknownGame(RuntimeFault):
@@ -30,6 +31,20 @@ class GameRegistry(Protocol):
 
     def names(self) -> tuple[tuple[str, str], ...]:
         """(name, version) of every game."""
+
+
+def machine_finder(games: GameRegistry) -> FindMachine:
+    """Finds a game's machine by name and version; None: it is not there."""
+
+    def find(name: str, version: str) -> Machine | None:
+        if not version:
+            return None  # that would be the newest
+        try:
+            return games.get(name, version)
+        except UnknownGame:
+            return None
+
+    return find
 
 
 class StaticGames:

@@ -32,8 +32,9 @@ class _Answer:
     index: int  # that must be committed
     record: int | None  # that it tells of, if it tells that something was done
     round: int  # that must be confirmed; 0: none
-    route: Route
-    frame: Response
+    route: Route | None  # None: an operator asked
+    frame: Response | None = None
+    tell: Callable[[str], None] | None = None  # the operator; "": it is sure now
 
 
 class Ledger:
@@ -112,6 +113,19 @@ class Ledger:
         needed = self._round if fresh else 0
         self._answers.append(_Answer(index, record, needed, route, frame))
 
+    def tell(
+        self,
+        tell: Callable[[str], None],
+        *,
+        record: int | None = None,
+        fresh: bool = False,
+    ) -> None:
+        """As `answer`, by a call: with "" when it is sure, else with why it is not."""
+        self._round_wanted |= fresh
+        index = self.state.index if record is None else record
+        needed = self._round if fresh else 0
+        self._answers.append(_Answer(index, record, needed, None, tell=tell))
+
     def hand_over(self) -> None:
         """Give what came since the last time to the committer."""
         if self._unsubmitted:
@@ -136,7 +150,10 @@ class Ledger:
             if first.index > committed or first.round > confirmed:
                 return
             answers.popleft()
-            self._outlet.deliver(first.route, first.frame)
+            if first.route is not None and first.frame is not None:
+                self._outlet.deliver(first.route, first.frame)
+            elif first.tell is not None:
+                first.tell("")
 
     def abandon(self, unsent: int | None = None) -> None:
         """Drop all that is not committed; who waits is told that it is not known.
@@ -191,4 +208,7 @@ class Ledger:
             self.state = self.committed
 
     def _refuse(self, answer: _Answer, code: str) -> None:
-        self._outlet.deliver(answer.route, refused(answer.frame.request, code))
+        if answer.route is not None and answer.frame is not None:
+            self._outlet.deliver(answer.route, refused(answer.frame.request, code))
+        elif answer.tell is not None:
+            answer.tell(code)

@@ -20,8 +20,6 @@ import hmac
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-import msgspec
-
 from ..engine.errors import (
     DigestMismatchError,
     EngineError,
@@ -34,10 +32,10 @@ from ..engine.jsonvalue import Json
 from ..engine.limits import G_BYTES_HARD_MAX, SAFE_INT_MAX
 from ..engine.machine import Machine
 from ..engine.record import Record, RecordKind
-from ..engine.refusal import REFUSALS, Refusal
+from ..engine.refusal import Refusal
+from ..engine.versions import FindMachine, Versions, no_machines
 from .command import (
     Act,
-    Answer,
     Applied,
     Attach,
     Attached,
@@ -48,6 +46,7 @@ from .command import (
     Detach,
     Detached,
     FireDeadline,
+    Intervention,
     Noted,
     NoteDelivered,
     NotFired,
@@ -55,6 +54,7 @@ from .command import (
     TakeBack,
     TakeSeat,
 )
+from .decision import Decision, deny, refusal, size_problem
 from .dedupe import KeyVerdict, KeyWindow, RememberedKey
 from .errors import StateTooLarge
 from .match_change import (
@@ -72,8 +72,8 @@ from .match_change import (
     content_digest,
 )
 from .match_id import pinned_shard
-from .match_state import MatchState
-from .refusal import RUNTIME_REFUSALS
+from .match_operator import INTERVENTIONS, decide_intervention, redo_intervention
+from .match_state import RECORDS_MAX, MatchState
 
 __all__ = [
     "CREDITED_MS_MIN",
@@ -89,10 +89,6 @@ __all__ = [
     "replay_states",
 ]
 
-# Records of one match. No turn-based game comes near; a deadline that re-arms itself
-# for ever, or a client that never stops, does.
-RECORDS_MAX = 100_000
-
 # Milliseconds of an outage below which nothing is credited: a failover is no outage.
 CREDITED_MS_MIN = 1_000
 
@@ -102,18 +98,6 @@ TOKEN_LENGTH_MAX = 128
 
 # Characters of an event's name as it is asked for; a record repeats it.
 _EVENT_NAME_MAX = 256
-
-
-class Decision(msgspec.Struct, frozen=True):
-    """What becomes of a command.
-
-    `change` is None when nothing changed: a refusal, or the first answer again.
-    """
-
-    state: MatchState
-    """After it; the very same as before when nothing changed."""
-    answer: Answer
-    change: Change | None = None
 
 
 def create_match(
@@ -146,13 +130,21 @@ def create_match(
         "creation": creation,
     }
     change = apply_create(machine, given, now_ms)
-    if problem := _size_problem(change):
+    if problem := size_problem(change):
         raise StateTooLarge(problem)
     return change
 
 
-def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
-    """Judge a command at a time; `now_ms` may lie before the last record's."""
+def decide(
+    state: MatchState,
+    command: Command,
+    now_ms: int,
+    find_machine: FindMachine = no_machines,
+) -> Decision:
+    """Judge a command at a time; `now_ms` may lie before the last record's.
+
+    `find_machine` gives the versions that an operator may upgrade to.
+    """
     time_ms = max(state.time_ms, now_ms)
     if isinstance(command, Act):
         return _decide_action(state, command, time_ms)
@@ -168,37 +160,65 @@ def decide(state: MatchState, command: Command, now_ms: int) -> Decision:
         return _decide_detach(state, command, time_ms)
     if isinstance(command, Attach):
         return _decide_attach(state, time_ms)
+    if isinstance(command, Intervention):
+        return decide_intervention(state, command, time_ms, find_machine)
     return _decide_timeout(state, command)
 
 
-def replay_match(machine: Machine, records: Iterable[Record]) -> MatchState:
+def replay_match(
+    machine: Machine,
+    records: Iterable[Record],
+    find_machine: FindMachine = no_machines,
+) -> MatchState:
     """Rebuild a match from its records, and check every digest.
+
+    `machine` is a version of its game; `find_machine` gives others, if it was upgraded.
 
     Raises:
         DigestMismatchError: A record says something else than it leads to.
         ReplayError: A record cannot be played back, or there is none.
     """
-    last = deque(replay_states(machine, records), maxlen=1)
+    last = deque(replay_states(machine, records, find_machine), maxlen=1)
     if not last:
         raise ReplayError(0, "there are no records")
     return last[0]
 
 
-def replay_states(machine: Machine, records: Iterable[Record]) -> Iterator[MatchState]:
+def replay_states(
+    machine: Machine,
+    records: Iterable[Record],
+    find_machine: FindMachine = no_machines,
+) -> Iterator[MatchState]:
     """Rebuild a match record by record: the state after each, once it is checked.
+
+    The machines are those of `replay_match`.
 
     Raises, from the iteration:
         DigestMismatchError: A record says something else than it leads to.
         ReplayError: A record cannot be played back.
     """
     state: MatchState | None = None
+    versions = Versions(machine, find_machine)
     for record in records:
-        state = redo(machine, state, record).state
+        wanted = machine
+        if record.kind in (RecordKind.CREATE, RecordKind.UPGRADE):
+            to = "version" if record.kind is RecordKind.CREATE else "to"
+            found = versions.get(record.input.get(to))
+            if found is None and record.kind is RecordKind.UPGRADE:
+                raise ReplayError(
+                    record.index,
+                    f"the match goes on under version {record.input.get(to)!r} of "
+                    f"{machine.game.name}, which is not at hand",
+                )
+            wanted = found or machine
+        state = redo(wanted, state, record).state
         yield state
 
 
 def redo(machine: Machine, state: MatchState | None, record: Record) -> Change:
     """Do again what the next record of a match did; `state` None: its first.
+
+    `machine` is the one that a creation or an upgrade names; else it is the state's.
 
     Raises:
         DigestMismatchError: It says something else than it leads to.
@@ -218,18 +238,13 @@ def redo(machine: Machine, state: MatchState | None, record: Record) -> Change:
     return change
 
 
-def refusal(code: str, message: str = "") -> Refusal:
-    """A refusal of the runtime's table or of the engine's."""
-    return Refusal(code, message or RUNTIME_REFUSALS.get(code) or REFUSALS[code])
-
-
 def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     try:
         payload = freeze(act.payload, label="payload")
     except TooDeepError as error:
-        return _deny(state, "too_deep", str(error))
+        return deny(state, "too_deep", str(error))
     except InvalidJsonValueError as error:
-        return _deny(state, "non_serializable_args", str(error))
+        return deny(state, "non_serializable_args", str(error))
     content = content_digest(act.event, payload)
     if known := _known_before(state, act, content):
         return known
@@ -237,7 +252,7 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     if base is not None and not (
         state.judged_revision(act.seat) <= base <= state.revision
     ):
-        return _deny(state, "stale_revision")
+        return deny(state, "stale_revision")
     given = {
         "action_id": f"{act.seat}:{act.session}:{act.action}",
         "seat": act.seat,
@@ -249,9 +264,9 @@ def _decide_action(state: MatchState, act: Act, time_ms: int) -> Decision:
     outcome = apply_action(state, given, content, time_ms)
     if isinstance(outcome, Refusal):
         return Decision(state, Denied(outcome, state.revision))
-    if _size_problem(outcome):  # by how much is no player's to know
+    if size_problem(outcome):  # by how much is no player's to know
         limit = f"the state would be beyond its limit of {G_BYTES_HARD_MAX:,} bytes"
-        return _deny(state, "too_large", limit)
+        return deny(state, "too_large", limit)
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
 
@@ -262,7 +277,7 @@ def _decide_takeback(state: MatchState, asked: TakeBack, time_ms: int) -> Decisi
         return known
     base = asked.base_revision
     if base is not None and not state.undo.since <= base <= state.revision:
-        return _deny(state, "stale_revision")
+        return deny(state, "stale_revision")
     given = {
         "action_id": f"{asked.seat}:{asked.session}:{asked.action}",
         "seat": asked.seat,
@@ -288,17 +303,17 @@ def _known_before(
 ) -> Decision | None:
     """What can be said without the engine; None if the engine is to judge."""
     if problem := _shape_problem(asked):
-        return _deny(state, "malformed_request", problem)
+        return deny(state, "malformed_request", problem)
     seat = state.seats.get(asked.seat)
     if seat is None:
-        return _deny(state, "unknown_seat")
+        return deny(state, "unknown_seat")
     verdict = seat.window.judge(asked.session, asked.action, content)
     if isinstance(verdict, RememberedKey):
         return Decision(state, Applied(verdict.revision, verdict.index))
     if verdict is not KeyVerdict.FRESH:
-        return _deny(state, verdict.value)
+        return deny(state, verdict.value)
     if state.index + 1 >= RECORDS_MAX:
-        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
+        return deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
     return None
 
 
@@ -320,26 +335,26 @@ def _shape_problem(act: Act | TakeBack) -> str:
 def _decide_seat(state: MatchState, take: TakeSeat, time_ms: int) -> Decision:
     seat = state.seats.get(take.seat)
     if seat is None:
-        return _deny(state, "unknown_seat")
+        return deny(state, "unknown_seat")
     token = take.offered or take.drawn
     if not TOKEN_LENGTH_MIN <= len(token) <= TOKEN_LENGTH_MAX or not token.isascii():
-        return _deny(
+        return deny(
             state,
             "malformed_request",
             f"a resume token has {TOKEN_LENGTH_MIN} to {TOKEN_LENGTH_MAX} characters",
         )
     free = not seat.token_hash
     if not free and not hmac.compare_digest(seat.token_hash, _token_hash(take.offered)):
-        return _deny(state, "seat_taken")
+        return deny(state, "seat_taken")
     if not free and not take.fresh:
         number = take.session or seat.window.newest
         if seat.window.session(number) is None:
-            return _deny(state, "expired_key")
+            return deny(state, "expired_key")
         return Decision(state, _held(take.seat, seat.window, token, number))
     if state.ended:
-        return _deny(state, "game_over")
+        return deny(state, "game_over")
     if state.index + 1 >= RECORDS_MAX:
-        return _deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
+        return deny(state, "too_large", f"the match has {RECORDS_MAX:,} records")
     number = seat.window.newest + 1
     given: dict[str, Json] = {"seat": take.seat, "session": number}
     if free:
@@ -375,7 +390,7 @@ def _decide_timeout(state: MatchState, fire: FireDeadline) -> Decision:
         return Decision(state, NotFired(refusal("invalid_event", unanswered)))
     if isinstance(outcome, Refusal):
         return Decision(state, NotFired(outcome))
-    if problem := _size_problem(outcome):
+    if problem := size_problem(outcome):
         return Decision(state, NotFired(refusal("too_large", problem)))
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
@@ -419,17 +434,6 @@ def _decide_attach(state: MatchState, time_ms: int) -> Decision:
     return Decision(change.state, Attached(True), change)
 
 
-def _size_problem(change: Change) -> str:
-    size = change.state.bytes_known
-    if size <= G_BYTES_HARD_MAX:
-        return ""
-    return f"the state would be {size:,} bytes; the limit is {G_BYTES_HARD_MAX:,}"
-
-
-def _deny(state: MatchState, code: str, message: str = "") -> Decision:
-    return Decision(state, Denied(refusal(code, message), state.revision))
-
-
 def _again(
     machine: Machine, state: MatchState | None, record: Record
 ) -> Change | Refusal | str | None:
@@ -452,6 +456,8 @@ def _again(
         return apply_seat(state, given, time_ms)
     if record.kind is RecordKind.SESSION:
         return apply_session(state, given, time_ms)
+    if record.kind in INTERVENTIONS or "operator" in given:
+        return redo_intervention(machine, state, record, time_ms)
     if record.kind is RecordKind.ACTION:
         return _redo_action(state, given, time_ms)
     if record.kind is RecordKind.TIMEOUT:

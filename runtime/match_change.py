@@ -23,10 +23,12 @@ from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
 from ..engine.takeback import UndoState, remember, take_back
 from .dedupe import RememberedKey
+from .interventions import Interventions
 from .match_state import MatchState, SeatState, armed_deadline, measure, progress
 
 __all__ = [
     "Change",
+    "advance",
     "apply_action",
     "apply_attach",
     "apply_create",
@@ -38,6 +40,7 @@ __all__ = [
     "apply_takeback",
     "apply_timeout",
     "content_digest",
+    "seal_change",
 ]
 
 
@@ -130,13 +133,13 @@ def apply_action(
     )
     if isinstance(batch, Refusal):
         return batch
-    record, packed = _seal(
+    record, packed = seal_change(
         state, RecordKind.ACTION, given, time_ms, batch.snapshot, batch
     )
     seat = state.seats[name]
     window = seat.window.remember(_key(given, content, record))
     own = SeatState(seat.token_hash, window, state.revision + 1)
-    after = _advance(
+    after = advance(
         state,
         record,
         batch,
@@ -172,11 +175,11 @@ def apply_takeback(
         return taken
     given = {**asked, "phase": taken.phase, "to": taken.to}
     batch = taken.batch
-    record, packed = _seal(
+    record, packed = seal_change(
         state, RecordKind.TAKEBACK, given, time_ms, batch.snapshot, batch
     )
     window = state.seats[name].window.remember(_key(given, content, record))
-    after = _advance(
+    after = advance(
         state,
         record,
         batch,
@@ -200,10 +203,10 @@ def apply_timeout(
     )
     if batch is None or isinstance(batch, Refusal):
         return batch
-    record, packed = _seal(
+    record, packed = seal_change(
         state, RecordKind.TIMEOUT, given, time_ms, batch.snapshot, batch
     )
-    after = _advance(
+    after = advance(
         state,
         record,
         batch,
@@ -224,7 +227,7 @@ def apply_credit_outage(
     Not further than to the last record's time: its clock never goes back.
     """
     ms = given["ms"]
-    record, _ = _seal(
+    record, _ = seal_change(
         state, RecordKind.CREDIT_OUTAGE, given, time_ms, state.snapshot, None
     )
     after = msgspec.structs.replace(
@@ -242,7 +245,7 @@ def apply_delivered(
     state: MatchState, given: Mapping[str, Json], time_ms: int
 ) -> Change:
     """The result of the match has reached its sinks."""
-    record, _ = _seal(
+    record, _ = seal_change(
         state, RecordKind.RESULT_DELIVERED, given, time_ms, state.snapshot, None
     )
     after = msgspec.structs.replace(
@@ -273,7 +276,7 @@ def _placed(
     pinned: int,
     pins: int,
 ) -> Change:
-    record, _ = _seal(state, kind, given, time_ms, state.snapshot, None)
+    record, _ = seal_change(state, kind, given, time_ms, state.snapshot, None)
     after = msgspec.structs.replace(
         state,
         index=record.index,
@@ -302,7 +305,7 @@ def _with_seat(
     time_ms: int,
     seat: SeatState,
 ) -> Change:
-    record, _ = _seal(state, kind, given, time_ms, state.snapshot, None)
+    record, _ = seal_change(state, kind, given, time_ms, state.snapshot, None)
     after = msgspec.structs.replace(
         state,
         seats={**state.seats, given["seat"]: seat},
@@ -313,7 +316,7 @@ def _with_seat(
     return Change(after, record)
 
 
-def _advance(
+def advance(
     state: MatchState,
     record: Record,
     batch: Batch,
@@ -323,8 +326,16 @@ def _advance(
     waiting_ms: int | None,
     packed: int,
     undo: UndoState,
+    interventions: Interventions | None = None,
 ) -> MatchState:
+    """The state after a record that caused steps. `changed` are seats, by name.
+
+    `interventions` is None when players or time did it: then nothing that an operator
+    did can be undone any more.
+    """
     seen = progress(state, batch)
+    if interventions is None:
+        interventions = state.interventions.played_on()
     seats: Mapping[str, SeatState] = state.seats
     if changed or seen.touched:
         seats = merged = {**seats, **changed}
@@ -357,10 +368,11 @@ def _advance(
         credit_ms=credit_ms,
         pinned=state.pinned,
         pins=state.pins,
+        interventions=interventions,
     )
 
 
-def _seal(
+def seal_change(
     state: MatchState,
     kind: RecordKind,
     given: Mapping[str, Json],
@@ -368,6 +380,7 @@ def _seal(
     snapshot: Snapshot,
     batch: Batch | None,
 ) -> tuple[Record, int]:
+    """The next record of the match, and the bytes that it covers."""
     return seal_sized(
         state.digest,
         index=state.index + 1,

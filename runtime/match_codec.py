@@ -12,11 +12,12 @@ Rules:
 
 Version history of `STATE_FORMAT`:
 1: the first.
+2: behind it, what is remembered of interventions. A state without any is still written
+   as 1, which older versions read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -28,19 +29,24 @@ from ..engine.machine import Machine
 from ..engine.rng import RNG_STATE_MAX, RngState
 from ..engine.snapshot import ControlMeta, Derived, Meta, Position, Snapshot
 from ..engine.takeback import NO_UNDO, Past, UndoRequest, UndoState
+from ..engine.versions import FindMachine
 from .dedupe import KeyWindow, LiveSession, RememberedKey
 from .errors import ContentMalformed
 from .games import UnknownGame
+from .interventions import (
+    NO_INTERVENTIONS,
+    Interventions,
+    RememberedOp,
+    Reversal,
+)
 from .match_state import MatchState, SeatState
 from .patch import patch, patched
 from .sealed import seal, unseal
 
 __all__ = ["STATE_FORMAT", "FindMachine", "pack_state", "unpack_state"]
 
-STATE_FORMAT: Final = 1
-
-FindMachine = Callable[[str, str], Machine | None]
-"""(name, version) -> the game's machine, if this node has it."""
+STATE_FORMAT: Final = 2
+_WITHOUT_INTERVENTIONS: Final = 1
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -49,7 +55,7 @@ def pack_state(state: MatchState) -> bytes:
     """The bytes of a state."""
     game, undo, parts = state.machine.game, state.undo, _parts(state.snapshot)
     request = undo.request
-    body = (
+    body: tuple[Any, ...] = (
         game.name,
         game.version,
         state.match,
@@ -74,7 +80,10 @@ def pack_state(state: MatchState) -> bytes:
         state.pinned,
         state.pins,
     )
-    return seal(STATE_FORMAT, _encode(body))
+    known = state.interventions
+    if known == NO_INTERVENTIONS:
+        return seal(_WITHOUT_INTERVENTIONS, _encode(body))
+    return seal(STATE_FORMAT, _encode((*body, _intervention_parts(known, parts[0]))))
 
 
 def unpack_state(data: bytes | memoryview, find_machine: FindMachine) -> MatchState:
@@ -116,6 +125,16 @@ _Key = tuple[int, int, bytes, int, int]
 _Seat = tuple[str, str, tuple[tuple[int, int, int], ...], tuple[_Key, ...], int, int]
 
 
+_Reversal = tuple[int, str, Any]
+_Interventions = tuple[
+    tuple[tuple[str, bytes, int, int], ...],
+    str,
+    _Reversal | None,
+    _Reversal | None,
+    tuple[str, ...],
+]
+
+
 class _Wire(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     game: str
     version: str
@@ -140,6 +159,7 @@ class _Wire(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     reported: bool
     pinned: int
     pins: int
+    interventions: _Interventions | None = None
 
 
 _decode = msgspec.msgpack.Decoder(_Wire).decode
@@ -174,6 +194,7 @@ def _state(wire: _Wire, machine: Machine) -> MatchState:
         reported=wire.reported,
         pinned=wire.pinned,
         pins=wire.pins,
+        interventions=_interventions(wire, parts),
     )
 
 
@@ -197,6 +218,43 @@ def _seat(wire: _Seat) -> SeatState:
         newest,
     )
     return SeatState(token_hash, window, touched_revision)
+
+
+def _intervention_parts(known: Interventions, G: Json) -> tuple[Any, ...]:
+    """Each G as what differs from that of the state."""
+
+    def parts(reversal: Reversal | None) -> tuple[Any, ...] | None:
+        if reversal is None:
+            return None
+        return reversal.revision, reversal.version, patch(G, reversal.G)
+
+    return (
+        [(done.op, done.content, done.revision, done.index) for done in known.ops],
+        known.floor,
+        parts(known.edited),
+        parts(known.upgraded),
+        known.left,
+    )
+
+
+def _interventions(wire: _Wire, parts: Json) -> Interventions:
+    if wire.interventions is None:
+        return NO_INTERVENTIONS
+    ops, floor, edited, upgraded, left = wire.interventions
+
+    def reversal(packed: _Reversal | None) -> Reversal | None:
+        if packed is None:
+            return None
+        revision, version, change = packed
+        return Reversal(revision, version, patched(parts[0], change))
+
+    return Interventions(
+        tuple([RememberedOp(*done) for done in ops]),
+        floor,
+        reversal(edited),
+        reversal(upgraded),
+        left,
+    )
 
 
 def _past_parts(past: tuple[Past, ...], parts: list[Any]) -> list[Any]:

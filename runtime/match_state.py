@@ -19,9 +19,11 @@ from ..engine.snapshot import Snapshot
 from ..engine.step import Batch
 from ..engine.takeback import NO_UNDO, UndoState
 from .dedupe import KeyWindow
+from .interventions import NO_INTERVENTIONS, Interventions
 
 __all__ = [
     "MEASURED_EVERY_BYTES",
+    "RECORDS_MAX",
     "MatchState",
     "Progress",
     "SeatState",
@@ -34,6 +36,11 @@ __all__ = [
 # Bytes of changes after which a large state is packed again to know its size. By so
 # much a state may grow beyond the hard limit before it is noticed.
 MEASURED_EVERY_BYTES = 64 * 1024
+
+
+# Records of one match. No turn-based game comes near; a deadline that re-arms itself
+# for ever, or a client that never stops, does.
+RECORDS_MAX = 100_000
 
 
 class SeatState(msgspec.Struct, frozen=True):
@@ -91,6 +98,9 @@ class MatchState(msgspec.Struct, frozen=True):
 
     pins: int = 0
     """How often it was to leave home."""
+
+    interventions: Interventions = NO_INTERVENTIONS
+    """What is remembered of what operators did."""
 
     @property
     def bytes_known(self) -> int:

@@ -32,6 +32,9 @@ class MatchOptions:
     Steps are left out when they do not fit beside it."""
     log_page_bytes: int = 256 * 1024
     """Bytes after which a page of a log ends; a record is never cut."""
+    allow_edits: bool = False
+    """Whether an operator may change the state of a match by hand; else that is
+    answered `edits_not_allowed`."""
     resolver_timeouts_max: int = 3
     """Budgets that a match's game may overrun within `resolver_timeouts_s` seconds;
     at the last one the match is quarantined."""
@@ -91,5 +94,6 @@ def _not_positive(options: MatchOptions | SupervisorOptions) -> list[str]:
         f"{field.name} must be positive, not {value}"
         for field in fields(options)
         if isinstance(value := getattr(options, field.name), (int, float))
+        and not isinstance(value, bool)
         and not value > 0  # nor is it a NaN
     ]

@@ -54,6 +54,10 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "it.",
         "recovery_failed": "The match could not be loaded. Try again with the same key "
         "after a pause.",
+        "edits_not_allowed": "The cluster lets no operator edit a match. See "
+        "`supervisor.match.allow_edits`.",
+        "version_missing": "The node does not have the game in that version.",
+        "same_version": "The match is played under that version already.",
         "internal_error": "The node failed on this request. It was logged.",
     }
 )

@@ -132,7 +132,13 @@ class Subscribers:
         self._remove([s for s in self if (s.route.peer, s.route.client) == way])
 
     def committed(self, batch: Batch) -> None:
-        """Keep the steps of a batch that was committed, for the next updates."""
+        """Keep the steps of a batch that was committed, for the next updates.
+
+        What came before another version of the game took over is not told any more:
+        only the older one knows what of it a seat may see.
+        """
+        if batch.steps[0].kind == "upgrade":
+            self._steps.clear()
         self._steps.extend(batch.steps)
         del self._steps[: -self._options.steps_kept]
 

@@ -30,10 +30,12 @@ from ...runtime.actor_context import ActorContext, Asked, CreateAgain, MatchRequ
 from ...runtime.budget import NO_GUARD, Guard
 from ...runtime.clock import Clock, SystemClock
 from ...runtime.command import (
+    Answer,
     Attach,
     CreditOutage,
     Detach,
     FireDeadline,
+    Intervention,
     NoteDelivered,
 )
 from ...runtime.committer import Committer, LocalCommitter
@@ -43,7 +45,6 @@ from ...runtime.errors import MailboxFull, MatchRunaway
 from ...runtime.frame import (
     CreateMatch,
     Dispatch,
-    FetchLog,
     FetchTable,
     Moved,
     Refused,
@@ -52,7 +53,7 @@ from ...runtime.frame import (
     TakeBack,
     TakeSeat,
 )
-from ...runtime.games import GameRegistry
+from ...runtime.games import GameRegistry, machine_finder
 from ...runtime.journal import MatchLine
 from ...runtime.lifecycle import ActorState, StopReason
 from ...runtime.match_source import LogReader, MatchSource, SourceLog
@@ -67,18 +68,14 @@ from .ended_matches import Tombstone
 from .match_creation import Creation, MatchStarter, read_creation
 from .match_timer import MatchTimer
 from .outages import Outages
+from .own_messages import OwnMessages
+from .request_weight import MESSAGE_BYTES, NAMES_BYTES_MAX, weight_of
 from .statistics import SupervisorStatistics
 from .turns import Turns
 
 __all__ = ["CommittedLog", "Outlet", "Route", "Supervisor", "SupervisorStatistics"]
 
 _log = structlog.get_logger()
-
-# Bytes that a message counts for beside what it carries: its frame and its place.
-_MESSAGE_BYTES = 128
-
-# Characters of the names in a request (seat, event, token), more than any real ones.
-_NAMES_BYTES_MAX = 1024
 
 # The revision of a deadline that was armed from a match's line, which has none.
 _ANY_REVISION = -1
@@ -145,6 +142,7 @@ class Supervisor:
             on_wake=self._turns.wake,
             on_worked=self._turns.hand_on_soon,
             on_failure=self._failed,
+            find_machine=machine_finder(games),
             source=source,
         )
         self._counts: defaultdict[str, int] = defaultdict(int)
@@ -157,6 +155,9 @@ class Supervisor:
         )
         self._starter = MatchStarter(
             games, self._options.match, self._clock, random_bytes, guard
+        )
+        self._own = OwnMessages(
+            self._find, self.absence, self._committer.problem, self._use
         )
         self._epochs: dict[int, int] = {}
         self._outages = Outages(games)
@@ -268,32 +269,33 @@ class Supervisor:
 
         False: not now, or not here.
         """
-        return self._put_own(match, NoteDelivered(index))
+        return self._own.put(match, NoteDelivered(index))
 
     def detach(self, match: str) -> None:
         """Log that the match leaves its home, and hold it from then on."""
-        self._put_own(match, Detach(SHARDS_MAX))
+        self._own.put(match, Detach(SHARDS_MAX))
 
     def attach(self, match: str) -> None:
         """Log that a match that was to leave stays at home: it goes on there."""
-        self._put_own(match, Attach())
+        self._own.put(match, Attach())
+
+    async def command(self, match: str, asked: Intervention) -> Answer:
+        """Do what an operator asks: `Applied` or `Denied`, once that is sure.
+
+        The same id again is answered as before; `retry` says that it is not known
+        whether it was done. It may wait as long as nothing can be committed.
+        """
+        return await self._own.command(match, asked)
+
+    def ask(
+        self, match: str, asked: Intervention, tell: Callable[[Answer], None]
+    ) -> None:
+        """As `command`, without an async library: `tell` hears the answer."""
+        self._own.ask(match, asked, tell)
 
     def forsake(self, match: str) -> None:
         """The match is in another shard from now on."""
         self._crew.forsake(match)
-
-    def _put_own(self, match: str, message: Detach | Attach | NoteDelivered) -> bool:
-        """False: not now, or not here; whoever wants it will ask again."""
-        try:
-            actor = self._find(match)
-            if actor is None or actor.status is ActorState.QUARANTINED:
-                return False
-            actor.mailbox.put_own(message)
-        except MailboxFull:
-            return False
-        self._crew.use(actor, rouse=False)
-        self._turns.wake(actor)
-        return True
 
     def set_apart(self, match: str, code: str) -> None:
         """Quarantine a match, if it is here: with an actor, or only its state."""
@@ -377,8 +379,8 @@ class Supervisor:
         if isinstance(request, FetchTable):
             self._refuse(route, request.request, "malformed_request")
             return None
-        size = _weight(request)
-        if size > self._options.match.payload_bytes_max + _NAMES_BYTES_MAX:
+        size = weight_of(request)
+        if size > self._options.match.payload_bytes_max + NAMES_BYTES_MAX:
             # Before the mailbox: there it would be `busy`, for ever.
             self._refuse(route, request.request, "too_large")
             return None
@@ -438,7 +440,7 @@ class Supervisor:
             code = self._committer.problem(actor.match)
         try:
             if not code:
-                actor.mailbox.put_nowait((route, asked), _MESSAGE_BYTES + size)
+                actor.mailbox.put_nowait((route, asked), MESSAGE_BYTES + size)
         except MailboxFull as error:
             code = error.code
         if code:
@@ -536,6 +538,10 @@ class Supervisor:
             # Nobody can be told any more; the other matches must not notice.
             _log.exception("quarantine_failed", match=actor.match)
 
+    def _use(self, actor: MatchActor) -> None:
+        self._crew.use(actor, rouse=False)
+        self._turns.wake(actor)
+
     def _worked(self, actor: MatchActor) -> None:
         self._crew.worked(actor)
 
@@ -581,13 +587,3 @@ class Supervisor:
 
     def _refuse(self, route: Route, request: int, code: str) -> None:
         self._outlet.deliver(route, refused(request, code))
-
-
-def _weight(request: MatchRequest) -> int:
-    """What a request carries: its payload's bytes, its names' characters."""
-    if isinstance(request, Dispatch):
-        payload = memoryview(request.payload).nbytes
-        return payload + len(request.event) + len(request.seat)
-    if isinstance(request, TakeSeat):
-        return len(request.resume) + len(request.seat)
-    return 0 if isinstance(request, FetchLog) else len(request.seat)

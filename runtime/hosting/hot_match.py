@@ -67,6 +67,7 @@ class HotMatch:
         "looked",
         "marks",
         "match",
+        "needs",
         "pinned",
         "pins",
         "retry_ms",
@@ -104,6 +105,9 @@ class HotMatch:
         self.used_ms = 0
         self.told = ""
         """The code of which the operator was told."""
+        self.needs: tuple[str, str] | None = None
+        """(name, version) of the game that is missing to carry it on; None: that of its
+        line."""
         self.failures = 0
         self.retry_ms: int | None = 0 if self.stuck else None
         """When to try again to get unstuck; None: not by itself."""
@@ -128,6 +132,8 @@ class HotMatch:
     def plays(self) -> tuple[str, str]:
         """(name, version) of the game that it goes on in; empty: none, or unknown."""
         state, line = self.state, self.line
+        if self.needs is not None:
+            return self.needs
         if state is not None:
             game = state.machine.game
             return ("", "") if state.ended else (game.name, game.version)

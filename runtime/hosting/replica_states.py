@@ -568,6 +568,7 @@ class ReplicaStates:
                 return
         if match.index < 0:
             match.line = line_of_creation(match.match, match.shard, packed)
+        match.needs = error.needs
         roster.set_apart(match, error.code, f"record {match.index + 1}: {error}")
 
     def _advance(self, match: HotMatch, entry: Entry, packed: bytes) -> None:

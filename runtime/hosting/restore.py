@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...engine.errors import DigestMismatchError, EngineError, ReplayError
+from ...engine.jsonvalue import Json
+from ...engine.machine import Machine
 from ...engine.record import Record, RecordKind
 from ..errors import CodecError, JournalCorrupt, RuntimeFault
 from ..games import UnknownGame
@@ -38,16 +40,25 @@ _KNOWN_KINDS = frozenset(
         RecordKind.RESULT_DELIVERED,
         RecordKind.DETACH,
         RecordKind.ATTACH,
+        RecordKind.TERMINATE,
+        RecordKind.EDIT,
+        RecordKind.UPGRADE,
     }
 )
 
 
 class CannotRestore(RuntimeFault):
-    """The state of a match cannot be got. `code` is one of `INABILITIES`."""
+    """The state of a match cannot be got. `code` is one of `INABILITIES`.
 
-    def __init__(self, code: str, message: str) -> None:
+    `needs` is the (name, version) of the game that is missing.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, needs: tuple[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.needs = needs
 
 
 class Restorer:
@@ -166,16 +177,7 @@ def play(
     if record.kind not in _KNOWN_KINDS:
         why = f"record {record.index} is of kind {record.kind}"
         raise CannotRestore("unknown_record", why)
-    if state is None:
-        machine = find_machine(*_game_of(record))
-        if machine is None:
-            name, version = _game_of(record)
-            raise CannotRestore(
-                "missing_game",
-                f"it is of game {name[:80]!r} version {version[:40]!r}",
-            )
-    else:
-        machine = state.machine
+    machine = _machine_for(find_machine, state, record)
     try:
         return redo(machine, state, record).state
     except (DigestMismatchError, ReplayError, EngineError) as error:
@@ -186,9 +188,32 @@ def play(
         ) from error
 
 
-def _game_of(record: Record) -> tuple[str, str]:
+def _machine_for(
+    find_machine: FindMachine, state: MatchState | None, record: Record
+) -> Machine:
+    """The machine that plays a record.
+
+    Raises:
+        CannotRestore: missing_game.
+    """
     given = record.input
-    name, version = given.get("game"), given.get("version")
+    if state is None:
+        name, version = _names(given.get("game"), given.get("version"))
+    elif record.kind is RecordKind.UPGRADE:
+        name, version = _names(state.machine.game.name, given.get("to"))
+    else:
+        return state.machine
+    machine = find_machine(name, version)
+    if machine is None:
+        raise CannotRestore(
+            "missing_game",
+            f"it is of game {name[:80]!r} version {version[:40]!r}",
+            needs=(name, version),
+        )
+    return machine
+
+
+def _names(name: Json, version: Json) -> tuple[str, str]:
     return (
         name if isinstance(name, str) else "",
         version if isinstance(version, str) else "",

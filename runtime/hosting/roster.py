@@ -174,6 +174,7 @@ class Roster:
         try:
             state = self.restorer.restore(match, match.index)
         except CannotRestore as error:
+            match.needs = error.needs
             self._not_woken(match, error.code, str(error))
             return False
         except Exception as error:  # author code; a store that fails
@@ -197,6 +198,7 @@ class Roster:
         if match.code in INABILITIES:  # a verdict stays
             match.code = ""
         match.told = ""
+        match.needs = None
         match.failures = match.asks = 0
         match.retry_ms = None
         self.apart.pop(match.match, None)
@@ -280,8 +282,8 @@ class Roster:
             return self.now_ms >= match.retry_ms
         if match.code != "missing_game":
             return False
-        line = match.line
-        return self.find_machine(line.game, line.version) is not None
+        game = match.needs or (match.line.game, match.line.version)
+        return self.find_machine(*game) is not None
 
     def _not_woken(self, match: HotMatch, code: str, why: str) -> None:
         assert code in INABILITIES, code

@@ -128,7 +128,7 @@ def test_a_game_that_came_while_the_node_ran_is_found() -> None:
     assert same(node.state("a"), log.states["a"])
 
 
-@pytest.mark.parametrize("kind", [RecordKind.EDIT, "from_the_future"])
+@pytest.mark.parametrize("kind", ["from_the_future"])
 def test_a_record_that_is_not_known_sets_the_match_apart(kind: str) -> None:
     """It and all behind it are kept as they are."""
     log = played(Log(), "a")
