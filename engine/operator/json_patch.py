@@ -27,6 +27,9 @@ from ..limits import G_BYTES_HARD_MAX, PATCH_OPERATIONS_MAX
 
 __all__ = ["PatchError", "apply_patch", "make_patch"]
 
+# Characters of a path in an error.
+_SHOWN_MAX: Final = 100
+
 Tokens: TypeAlias = "tuple[str, ...]"
 
 _OPERATIONS: Final = ("add", "remove", "replace", "move", "copy", "test")
@@ -70,7 +73,7 @@ def apply_patch(value: Json, patch: Json) -> Json:
             changed, size = _done(value, operation, G_BYTES_HARD_MAX - copied)
             value = freeze(changed, label="the value")
         except (_Problem, InvalidJsonValueError) as problem:
-            shown = path if isinstance(path, str) else ""
+            shown = path[:_SHOWN_MAX] if isinstance(path, str) else ""
             raise PatchError(str(problem), index, shown) from None
         copied += size
     return value
@@ -156,7 +159,7 @@ def _key(place: Json, token: str, *, new: bool = False) -> Any:
         raise _Problem(f'"{token:.80}" is no index of a list')
     index = int(token) if len(token) <= len(str(length)) else length + 1
     if index >= length + new:
-        raise _Problem(f"the list has {length} items, there is no index {token:.80}")
+        raise _Problem(f"the list has {length} items: no index {token:.20}")
     return index
 
 

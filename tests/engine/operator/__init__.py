@@ -1,0 +1,1 @@
+"""What an operator does to a match, as the engine does it."""
