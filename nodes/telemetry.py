@@ -53,6 +53,11 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "answer_dropped": "An answer or view could not go: its link is down or full.",
         "answer_unsendable": "An answer is too large for a frame; it was refused.",
         "frame_misplaced": "A process sent what only another kind may send.",
+        # commands of operators
+        "operator_command": "A command that changes something began, or has ended.",
+        "operator_command_broken": "A command failed in our own code.",
+        "operation_unrecorded": "How a command ended is not written yet: once more.",
+        "operation_record_invalid": "What stands at a command's key cannot be read.",
         # coordinator
         "cluster_created": "This process was the first: it wrote the cluster's record.",
         "node_registered": "The node's address stands in the coordinator.",

@@ -6,6 +6,10 @@
     /hotseat/v1/<cluster>/shard/<number>  ShardRecord: the only truth on ownership
     /hotseat/v1/<cluster>/pin/<match>     PinRecord: a match alone in a shard of its own
     /hotseat/v1/<cluster>/poison/<match>  PoisonRecord: its code ran when nodes died
+    /hotseat/v1/<cluster>/drain/<node>    DrainRecord: it shall own nothing
+    /hotseat/v1/<cluster>/rebalance       RebalanceRecord: whether shards are spread
+    /hotseat/v1-op/<cluster>/<id>         OperationRecord: what an operator asked for;
+                                          apart, since every node lists the others
 
 Values are JSON, so that an operator can read them with the store's own tools. Each
 carries `schema`; a record of a newer schema is refused, unknown fields are not
@@ -14,7 +18,7 @@ carries `schema`; a record of a newer schema is refused, unknown fields are not
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -26,11 +30,14 @@ __all__ = [
     "ClusterRecord",
     "ControlRecord",
     "Death",
+    "DrainRecord",
     "Keys",
     "Move",
     "NodeRecord",
+    "OperationRecord",
     "PinRecord",
     "PoisonRecord",
+    "RebalanceRecord",
     "ReplicaRecord",
     "ShardRecord",
     "decode_record",
@@ -75,6 +82,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `boot` is the process's incarnation, drawn anew at each start. `place` names the
     folder, on one machine, that a process of this node holds alone; "": none.
+    `state` follows from the drain key, whatever the record says. `room`: it is not
+    short of memory.
     """
 
     node: str
@@ -82,7 +91,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     inbox: str
     door: str = ""
     place: str = ""
-    state: Literal["up", "draining"] = "up"
+    state: Literal["up", "draining", "restarting"] = "up"
+    room: bool = True
     build: str = ""
     games: tuple[tuple[str, str], ...] = ()
     nonce: str = ""
@@ -163,8 +173,66 @@ class PoisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
 
+class OperationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`<id>`: an operator's command. Written before anything is done, and once more
+    when it has ended.
+
+    `node` ran it, in its boot `boot`. `args` and `outcome` hold no secrets. `ended_ms`
+    is 0 while it runs; `code` and `message` say why it failed.
+    """
+
+    id: str
+    who: str
+    verb: str
+    target: str
+    node: str
+    boot: str
+    asked_ms: int
+    why: str = ""
+    args: dict[str, Any] = {}
+    ended_ms: int = 0
+    state: Literal["running", "done", "failed"] = "running"
+    code: str = ""
+    message: str = ""
+    outcome: dict[str, Any] = {}
+    nonce: str = ""
+    schema: int = SCHEMA
+
+
+class DrainRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`drain/<node>`: the node shall own nothing.
+
+    `boot` "": it drains until an operator says otherwise, and its copies go elsewhere
+    too. Else the record is about that process alone, which is to be started anew soon:
+    the copies stay. `op` asked for it.
+    """
+
+    node: str
+    boot: str = ""
+    op: str = ""
+    nonce: str = ""
+    schema: int = SCHEMA
+
+
+class RebalanceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`rebalance`: whether shards are spread evenly by themselves; no key: they are."""
+
+    on: bool
+    op: str = ""
+    nonce: str = ""
+    schema: int = SCHEMA
+
+
 ControlRecord = (
-    ClusterRecord | NodeRecord | ReplicaRecord | ShardRecord | PinRecord | PoisonRecord
+    ClusterRecord
+    | NodeRecord
+    | ReplicaRecord
+    | ShardRecord
+    | PinRecord
+    | PoisonRecord
+    | OperationRecord
+    | DrainRecord
+    | RebalanceRecord
 )
 
 _R = TypeVar("_R", bound=ControlRecord)
@@ -180,9 +248,16 @@ class Keys:
         self.cfg = f"{self.prefix}cfg"
         self.poisons = f"{self.prefix}poison/"
         self.pins = f"{self.prefix}pin/"
+        self.drains = f"{self.prefix}drain/"
+        self.rebalance = f"{self.prefix}rebalance"
+        self.nodes = f"{self.prefix}node/"
+        self.operations = f"/hotseat/v1-op/{cluster}/"
 
     def node(self, node: str) -> str:
-        return f"{self.prefix}node/{node}"
+        return f"{self.nodes}{node}"
+
+    def operation(self, id: str) -> str:
+        return f"{self.operations}{id}"
 
     def replica(self, node: str) -> str:
         return f"{self.prefix}replica/{node}"
@@ -204,10 +279,16 @@ class Keys:
         """The match that a `poison/` key is about, or None for another key."""
         return key[len(self.poisons) :] if key.startswith(self.poisons) else None
 
+    def drain(self, node: str) -> str:
+        return f"{self.drains}{node}"
+
+    def drain_of(self, key: str) -> str | None:
+        """The node that a `drain/` key is about, or None for another key."""
+        return key[len(self.drains) :] if key.startswith(self.drains) else None
+
     def node_of(self, key: str) -> str | None:
         """The node that a `node/` key is about, or None for another key."""
-        start = f"{self.prefix}node/"
-        return key[len(start) :] if key.startswith(start) else None
+        return key[len(self.nodes) :] if key.startswith(self.nodes) else None
 
     def shard_of(self, key: str) -> int | None:
         """The shard that a `shard/` key is about, or None for another key."""

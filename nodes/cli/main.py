@@ -26,6 +26,7 @@ COMMANDS = (
     ("cluster", "cluster:app", "See how a whole cluster is, once or live."),
     ("shard", "shard:app", "See who owns shards, and who holds copies."),
     ("match", "match:app", "Find matches; see all that is known of one."),
+    ("audit", "audit:app", "See what operators have changed, who and why."),
     ("top", "top:top", "See nodes, shards and hottest matches, full-screen."),
     ("log", "log:app", "Follow what the nodes of a cluster log."),
     ("loadtest", "loadtest:loadtest", "Let simulated players play, and check it all."),

@@ -24,10 +24,14 @@ from ...runtime.link import PeerAddress
 from ...runtime.pin_table import PinTable
 from ...runtime.shard_table import ShardTable
 from ..nng_door import DoorServer
+from ..operator.commands import Commands
 from ..operator.door import Door, Operation
 from ..operator.match_records import give_records
 from ..operator.operations import operator_operations
+from ..operator.operations_log import OperationsLog
 from ..operator.replica_digests import give_digests
+from ..operator.sealed_door import SealedDoor, is_private
+from ..operator.verbs import VerbParts, node_verbs
 from ..telemetry import get_logger
 from .alive_mark import AliveMark
 from .deaths import Deaths
@@ -64,7 +68,10 @@ async def run_node(config: Config) -> None:
         node = Node(parts)
         await stack.enter_async_context(node.supervisor)
         address = config.node.door or parts.home.door(config.node.id)
-        await stack.enter_async_context(DoorServer(address, node.door))
+        answer = node.door
+        if not is_private(address):
+            answer = SealedDoor(node.door, parts.home.secret()).answer
+        await stack.enter_async_context(DoorServer(address, answer))
         if config.metrics.listen is not None:
             pages = node.health.http_door(config.metrics.listen)
             await stack.enter_async_context(pages)
@@ -135,8 +142,27 @@ class Node:
             self._router,
             lambda: self.ready,
         )
+        self._commands = Commands(
+            OperationsLog(parts.coordinator, keys),
+            node_verbs(
+                VerbParts(
+                    name,
+                    self._hosting,
+                    self._router,
+                    pins,
+                    parts.coordinator,
+                    keys,
+                    parts.games,
+                    cluster.shards,
+                    parts.clock.now_ms,
+                )
+            ),
+            name,
+            endpoint.identity.incarnation,
+            parts.clock.now_ms,
+        )
         self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
-        self._door = Door(self._operations(cluster.shards))
+        self._door = Door(self._operations(cluster.shards, pins))
 
     @property
     def ready(self) -> bool:
@@ -176,8 +202,10 @@ class Node:
             tasks.start_soon(self._manager.run, self._keeper.wait_ready)
             tasks.start_soon(self._reroute)
             tasks.start_soon(self._deaths.run)
+            tasks.start_soon(self._commands.run)
             await self._stopping.wait()
             self._manager.stopping()
+            await self._commands.stop()
             await self._replicator.leave()
             tasks.cancel_scope.cancel()
 
@@ -247,12 +275,13 @@ class Node:
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
         self._registered = nodes.keys() - {self._endpoint.identity.process}
 
-    def _operations(self, shards: int) -> Mapping[str, Operation]:
+    def _operations(self, shards: int, pins: PinTable) -> Mapping[str, Operation]:
         """What the door for commands can be asked."""
         return {
             **operator_operations(
-                self._hosting, self._router, shards, self._clock.now_ms
+                self._hosting, self._router, pins, shards, self._clock.now_ms
             ),
+            **self._commands.door_operations(),
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,

@@ -66,6 +66,11 @@ class Router:
         self.owned: dict[int, int] = {}
 
     @property
+    def node(self) -> str:
+        """Who routes."""
+        return self._node
+
+    @property
     def table(self) -> ShardTable | None:
         """The newest table told, or None before the first."""
         return self._table

@@ -2,13 +2,23 @@
 
 A request is a msgpack map `{"op": NAME, ...}`; the answer is a map with `ok`: true
 and the operation's fields, or false with `code` and `message`. Whoever reaches the
-door is trusted: it lies in a folder that only its owner may enter.
+door is trusted: it lies in a folder that only its owner may enter, or is a
+`sealed_door`.
 
+An operation answers at once, or is a coroutine: then others are answered meanwhile. It
+runs where the door's server may cancel it, when it takes too long or the node stops;
+the server's own waiting for requests lies outside of that, as nng demands.
+
+    attach     bytes for the command `id`, from `offset` on: what is too long for it
     digests    of the shard `shard`: how far this node's own copies of its matches are
     identify   who this is, and where a link finds it
     match      of the match `match`: all that this node knows, without its secrets
     matches    those that this node serves, a page of those asked for
+    locate     of the match `match`: its shard, and who owns that as far as known here
     metrics    all statistics, as text in the format of Prometheus
+    operate    run the command `verb` on `target`; see `commands`
+    operation  what became of the command `id`
+    operations the newest commands of the whole cluster
     records    of the match `match`: what is committed from record `first` on, a page
     shards     what this node is to each shard, a page; or to the shard `shard`
     status     what it owns and hosts; statistics of all its parts
@@ -17,15 +27,22 @@ door is trusted: it lies in a folder that only its owner may enter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
 
 import msgpack
 
-__all__ = ["Door", "DoorError", "Operation"]
+__all__ = ["WAITING_MAX", "Door", "DoorError", "Fields", "Operation"]
 
-Operation = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Takes the request's fields, gives the answer's; may raise `DoorError`."""
+Fields: TypeAlias = Mapping[str, Any]
+
+Operation = Callable[[Fields], Fields | Coroutine[Any, Any, Fields]]
+"""Takes the request's fields, gives the answer's, or a coroutine that returns them;
+may raise `DoorError`."""
+
+WAITING_MAX = 6
+"""Coroutines that are under way at one time: fewer than the door's server answers
+requests, so that quick ones are always answered."""
 
 
 class DoorError(Exception):
@@ -42,12 +59,13 @@ class Door:
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
         self._operations = dict(operations)
+        self._waiting = 0
 
     async def answer(self, request: bytes) -> bytes:
         """Answer one request; bytes that are none get a typed no."""
-        return _packed(self._answer(request))
+        return _packed(await self._answer(request))
 
-    def _answer(self, request: bytes) -> dict[str, Any]:
+    async def _answer(self, request: bytes) -> dict[str, Any]:
         try:
             asked = msgpack.unpackb(request)
         except (ValueError, msgpack.UnpackException, RecursionError):
@@ -57,9 +75,26 @@ class Door:
             known = ", ".join(sorted(self._operations))
             return _no("unknown_op", f"This node knows: {known}.")
         try:
-            return {"ok": True, **self._operations[op](asked)}
+            answer = self._operations[op](asked)
+            if isinstance(answer, Coroutine):
+                answer = await self._wait_for(answer)
+            return {"ok": True, **answer}
         except DoorError as error:
             return _no(error.code, error.message)
+
+    async def _wait_for(self, operation: Coroutine[Any, Any, Fields]) -> Fields:
+        """
+        Raises:
+            DoorError: busy; or what the operation says.
+        """
+        if self._waiting >= WAITING_MAX:
+            operation.close()  # it has not begun
+            raise DoorError("busy", "Too much is asked of this node: ask again soon.")
+        self._waiting += 1
+        try:
+            return await operation
+        finally:
+            self._waiting -= 1
 
 
 def _no(code: str, message: str) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...runtime.match_id import is_match_id
+from ...runtime.pin_table import PinTable
 from ..node.hosting import Hosting
 from ..node.router import Router
-from .door import Operation
+from .door import DoorError, Operation
 from .match_page import give_matches
 from .match_report import give_match
 from .shard_report import give_shards
@@ -16,7 +18,11 @@ __all__ = ["operator_operations"]
 
 
 def operator_operations(
-    hosting: Hosting, router: Router, shards: int, now_ms: Callable[[], int]
+    hosting: Hosting,
+    router: Router,
+    pins: PinTable,
+    shards: int,
+    now_ms: Callable[[], int],
 ) -> dict[str, Operation]:
     """By name. They read, and change nothing."""
 
@@ -32,4 +38,20 @@ def operator_operations(
         find = hosting.supervisor.actor
         return give_match(hosting.states, find, shards, now_ms(), asked)
 
-    return {"match": of_match, "matches": of_matches, "shards": of_shards}
+    def locate(asked: Mapping[str, Any]) -> dict[str, Any]:
+        match = asked.get("match")
+        if not isinstance(match, str) or not is_match_id(match):
+            raise DoorError("malformed_request", "`match` is no id of a match.")
+        shard, table = pins.shard_of(match), router.table
+        epoch, owner = router.owned.get(shard, 0), router.node
+        if not epoch:
+            epoch = 0 if table is None else table.epoch(shard)
+            owner = "" if table is None else table.owner(shard)
+        return {"shard": shard, "epoch": epoch, "owner": owner}
+
+    return {
+        "locate": locate,
+        "match": of_match,
+        "matches": of_matches,
+        "shards": of_shards,
+    }

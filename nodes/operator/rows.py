@@ -7,7 +7,7 @@ each other. No seed, no token, no payload is in any of them.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -17,7 +17,9 @@ __all__ = [
     "MATCH_STATES",
     "ActorRow",
     "MatchRow",
+    "OperationRow",
     "PlayRow",
+    "ProgressRow",
     "ReplicaRow",
     "SeatRow",
     "read_row",
@@ -150,6 +152,40 @@ class ActorRow(Row, frozen=True, kw_only=True):
     """Records that are decided, and not committed."""
     code: str
     """What it answers if it is set apart."""
+
+
+class ProgressRow(Row, frozen=True, kw_only=True):
+    """How far a command is that takes long."""
+
+    done: int
+    total: int
+    text: str = ""
+    """What it is at."""
+
+
+class OperationRow(Row, frozen=True, kw_only=True):
+    """A command of an operator that changed something, or was to."""
+
+    id: str
+    who: str
+    why: str
+    verb: str
+    target: str
+    args: dict[str, Any]
+    node: str
+    """Who ran it."""
+    asked_ms: int
+    ended_ms: int
+    """0 while it runs."""
+    state: Literal["running", "done", "failed", "node_gone"]
+    """node_gone: the process that ran it is gone; whether it was done is not known."""
+    code: str
+    """Why it failed."""
+    message: str
+    outcome: dict[str, Any]
+    """Of the command; without what is secret, unless told to who asked for it."""
+    progress: ProgressRow | None = None
+    """While it runs, from the node that runs it."""
 
 
 def read_row(kind: type[T], value: Any) -> T:

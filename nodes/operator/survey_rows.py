@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from msgspec import field
 
-from .rows import ActorRow, MatchRow, PlayRow, ReplicaRow, Row
+from .rows import ActorRow, MatchRow, OperationRow, PlayRow, ReplicaRow, Row
 
 __all__ = [
     "AlarmRow",
     "ClusterRow",
     "CopyRow",
     "FoundMatches",
+    "FoundOperations",
     "MatchShown",
     "NodeRow",
     "Rates",
@@ -201,3 +202,13 @@ class MatchShown(Row, frozen=True, kw_only=True):
     """Nodes that do not answer: the code of why."""
     g: object = None
     """Its state, if it was asked for."""
+
+
+class FoundOperations(Row, frozen=True, kw_only=True):
+    """Commands of operators, the newest first."""
+
+    operations: tuple[OperationRow, ...]
+    more: bool
+    """There are more of them than the limit."""
+    unreadable: int
+    """Records that the node which was asked cannot read: newer ones wrote them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import msgpack
 import pytest
+import trio.testing
 
-from hotseat.nodes.operator.door import Door, DoorError
+from hotseat.nodes.operator.door import WAITING_MAX, Door, DoorError
 
 
 def sesame(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,3 +62,31 @@ async def test_what_is_no_request_gets_a_typed_no(
     """Any bytes at all are answered."""
     answer = await ask(request_bytes)
     assert (answer["ok"], answer["code"]) == (False, code)
+
+
+async def test_a_slow_operation_holds_nobody_up() -> None:
+    """Others are answered meanwhile; too many slow ones at a time are refused."""
+    begun, go_on = 0, anyio.Event()
+
+    async def slow(asked: Mapping[str, Any]) -> dict[str, Any]:
+        nonlocal begun
+        begun += 1
+        await go_on.wait()
+        return {"waited": True}
+
+    door = Door({"slow": slow, "quick": lambda asked: {}})
+    answers: list[dict[str, Any]] = []
+
+    async def call(op: str) -> None:
+        answers.append(msgpack.unpackb(await door.answer(msgpack.packb({"op": op}))))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(WAITING_MAX + 1):
+            tasks.start_soon(call, "slow")
+        await trio.testing.wait_all_tasks_blocked()
+        assert begun == WAITING_MAX
+        assert [answer["code"] for answer in answers] == ["busy"]
+        await call("quick")
+        assert answers.pop() == {"ok": True}
+        go_on.set()
+    assert answers[1:] == [{"ok": True, "waited": True}] * WAITING_MAX

@@ -1,0 +1,145 @@
+"""What the commands that change something share: options, a question, a progress bar.
+
+`--yes` leaves the question out. It is asked on a terminal only: without one, and
+without `--yes`, nothing is done. `--why` and `--as` go into the record of the command.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+
+if TYPE_CHECKING:
+    from ..operator.ask import Outcome
+    from ..operator.rows import ProgressRow
+
+__all__ = ["As", "Why", "Yes", "confirm", "perform", "print_outcome", "progress_bar"]
+
+Yes = Annotated[
+    bool, Parameter(name="--yes", negative=(), help="Do it without a question.")
+]
+Why = Annotated[
+    str,
+    Parameter(
+        name="--why", show_default=False, help="The reason; it is kept in the record."
+    ),
+]
+As = Annotated[
+    str,
+    Parameter(
+        name="--as",
+        show_default=False,
+        help="Who does it, for the record; else user@host.",
+    ),
+]
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something is done, unless it was said already.
+
+    Raises:
+        OperatorError: needs_yes: there is nobody to be asked; not_confirmed.
+    """
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise OperatorError(
+            "needs_yes",
+            f"{question} There is no terminal to answer that from",
+            hint="--yes says so on the command line",
+            exit_code=ExitCode.USAGE,
+        )
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise OperatorError("not_confirmed", "nothing was done")
+
+
+def perform(
+    place: Path | str,
+    verb: str,
+    target: str,
+    args: Mapping[str, Any] | None = None,
+    *,
+    json: bool = False,
+    label: str = "",
+    **how: Any,
+) -> Outcome:
+    """Have one command carried out; `how` is as of `ask.operate`.
+
+    With a `label`, a bar tells how far it is, where somebody sees it.
+
+    Raises:
+        OperatorError: See `ask.operate`.
+    """
+    import anyio
+
+    from ..operator.ask import operate
+    from ..operator.ask_cluster import find_cluster
+
+    async def main() -> Outcome:
+        home = await find_cluster(place)
+        with progress_bar(label, json=json) as tell:
+            return await operate(home, verb, target, args, progress=tell, **how)
+
+    return anyio.run(main)
+
+
+def print_outcome(outcome: Outcome, *, json: bool, text: str) -> None:
+    """Tell that it is done: one JSON object, or a line for people."""
+    from .shown import cell, print_all, print_json
+
+    if json:
+        print_json(
+            {
+                "id": outcome.id,
+                "node": outcome.node,
+                "verb": outcome.verb,
+                "target": outcome.target,
+                "outcome": dict(outcome.outcome),
+            }
+        )
+    else:
+        print_all(cell(text))
+
+
+@contextmanager
+def progress_bar(
+    label: str, *, json: bool = False
+) -> Iterator[Callable[[ProgressRow], None]]:
+    """A bar on stderr; nothing with `json`, without a terminal, or without a label."""
+    if json or not label or not sys.stderr.isatty():
+        yield lambda row: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from ..play.show import safe
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[text]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, text="")
+
+        def tell(row: ProgressRow) -> None:
+            bar.update(task, completed=row.done, total=row.total, text=safe(row.text))
+
+        yield tell

@@ -1,0 +1,253 @@
+"""Has a command carried out: finds the node for it, asks, and waits for the end.
+
+The id of the command is drawn here, once. So whatever is lost on the way is asked for
+again, at whichever node is right by then, and it remains one command: the node that
+began it is asked what became of it, and if that one is gone, so says its record.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from ..cluster_dir import ClusterDir
+from ..operator_error import OperatorError
+from .ask_cluster import ask_cluster, cluster_unreachable
+from .ask_door import DOOR_TIMEOUT_S, DoorRefused, DoorUnreachable, ask_door
+from .attachments import PIECE_BYTES, attached_mark
+from .operation_id import draw_operation_id
+from .rows import OperationRow, ProgressRow, read_row
+
+__all__ = ["OPERATE_S", "Outcome", "default_who", "operate"]
+
+OPERATE_S = 30.0
+"""For a command that takes no time; a failover fits into it."""
+
+WAIT_S = 2.0
+"""How long a door is asked to wait for the end of a command."""
+
+PAUSE_S_MIN = 0.05
+PAUSE_S_MAX = 1.0
+
+WHO_MAX = 128
+
+_A_WHILE = "the time that there was"
+
+_AGAIN = frozenset({"busy", "no_owner", "retry", "stopping"})
+"""Codes of doors that ask for patience: nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A command that is done. `outcome` holds what its verb says."""
+
+    id: str
+    node: str
+    verb: str
+    target: str
+    outcome: Mapping[str, Any]
+
+
+def default_who() -> str:
+    """Who sits here: user@host."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # no entry for this user, as in small containers
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"[:WHO_MAX]
+
+
+async def operate(
+    home: ClusterDir,
+    verb: str,
+    target: str,
+    args: Mapping[str, Any] | None = None,
+    *,
+    node: str | None = None,
+    match: str | None = None,
+    who: str = "",
+    why: str = "",
+    timeout_s: float | None = OPERATE_S,
+    attached: bytes | None = None,
+    progress: Callable[[ProgressRow], None] = lambda row: None,
+) -> Outcome:
+    """Have a command carried out; return when it is done.
+
+    At `node`; else at the owner of `match`; else at any node. `timeout_s` None: as
+    long as the node that runs it says that it does. `progress` is told how far it is.
+
+    Raises:
+        OperatorError: Why it is not done, with the node's code; node_gone: the node is
+            gone that ran it, and it may be done or not; operation_timeout;
+            cluster_unreachable; door_unreachable.
+    """
+    asking = _Asking(home, node, match, progress)
+    asking.fields = {
+        "id": draw_operation_id(),
+        "verb": verb,
+        "target": target,
+        "args": dict(args or {}),
+        "who": (who or default_who())[:WHO_MAX],
+        "why": why,
+        "wait_s": WAIT_S,
+    }
+    if attached is not None:
+        asking.attached = attached
+        asking.fields["args"]["attached"] = attached_mark(attached)
+    row: OperationRow | None = None
+    with anyio.move_on_after(float("inf") if timeout_s is None else timeout_s):
+        row = await asking.end()
+    if row is None:
+        raise asking.late(timeout_s)
+    if row.state == "node_gone":
+        raise OperatorError(
+            "node_gone",
+            f"{row.node} is gone, which ran the command {row.id}",
+            hint="it may be done or not: look at what it was about",
+        )
+    if row.state != "done":
+        raise OperatorError(row.code, row.message)
+    return Outcome(row.id, row.node, row.verb, row.target, row.outcome)
+
+
+class _Asking:
+    """One command, until its end is known."""
+
+    def __init__(
+        self,
+        home: ClusterDir,
+        node: str | None,
+        match: str | None,
+        progress: Callable[[ProgressRow], None],
+    ) -> None:
+        self.fields: dict[str, Any] = {}
+        self.attached: bytes | None = None
+        self._home = home
+        self._fixed = node
+        self._match = match
+        self._progress = progress
+        self._next = node or ""
+        self._begun = ""  # the node that runs it
+        self._last: OperatorError | None = None
+        self._pause_s = PAUSE_S_MIN
+
+    async def end(self) -> OperationRow:
+        """
+        Raises:
+            OperatorError: It is refused, and nothing was done.
+        """
+        while True:
+            try:
+                row = await (self._look() if self._begun else self._ask())
+            except DoorUnreachable as error:
+                self._lost(error)
+                if self._fixed is not None and not await self._begun_there():
+                    raise
+            except DoorRefused as error:
+                if error.code not in _AGAIN:
+                    raise
+                self._lost(error)
+            else:
+                if row is not None and row.state != "running":
+                    return row
+            await anyio.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, PAUSE_S_MAX)
+
+    def late(self, timeout_s: float | None) -> OperatorError:
+        """Why there is no end to tell."""
+        if self._begun or self._last is None:
+            return OperatorError(
+                "operation_timeout",
+                f"the command {self.fields['id']} has not ended within {timeout_s:g} s",
+                hint=f"hotseat audit show {self.fields['id']} tells what becomes of it",
+            )
+        return self._last
+
+    async def _ask(self) -> OperationRow | None:
+        node = self._next or await self._find()
+        door = self._home.door(node)
+        if self.attached is not None:
+            await self._attach(door, self.attached)
+        timeout_s = WAIT_S + DOOR_TIMEOUT_S
+        answer = await ask_door(door, "operate", timeout_s=timeout_s, **self.fields)
+        elsewhere = answer.get("elsewhere")
+        if elsewhere is None:
+            return self._seen(answer)
+        if elsewhere == self._next or self._fixed is not None:
+            elsewhere = ""  # it knows no better: look anew, after a pause
+        elif elsewhere:
+            self._pause_s = PAUSE_S_MIN
+        self._next = self._fixed or str(elsewhere)
+        self._last = OperatorError(
+            "no_owner", f"nobody serves {self.fields['target']} for {_A_WHILE}"
+        )
+        return None
+
+    async def _look(self) -> OperationRow | None:
+        """Ask what became of it: the node that runs it, or if it is silent all."""
+        id = self.fields["id"]
+        try:
+            door = self._home.door(self._begun)
+            return self._seen(await ask_door(door, "operation", id=id))
+        except DoorUnreachable as error:
+            self._last = error
+        return await self._looked_up()
+
+    async def _begun_there(self) -> bool:
+        """Whether anybody knows that it was begun."""
+        return bool(self._begun) or await self._looked_up() is not None
+
+    async def _looked_up(self) -> OperationRow | None:
+        answers = await ask_cluster(self._home, "operation", id=self.fields["id"])
+        rows = [
+            self._seen(answer)
+            for answer in answers.values()
+            if not isinstance(answer, OperatorError)
+        ]
+        return max(rows, key=lambda row: row.state != "running", default=None)
+
+    def _seen(self, answer: Mapping[str, Any]) -> OperationRow:
+        row = read_row(OperationRow, answer["operation"])
+        self._begun, self._pause_s = row.node, max(self._pause_s / 2, PAUSE_S_MIN)
+        if row.progress is not None:
+            self._progress(row.progress)
+        return row
+
+    def _lost(self, error: OperatorError) -> None:
+        """Find the node anew: another one may be right by now."""
+        self._last = error
+        self._next = self._fixed or ""
+
+    async def _attach(self, door: str, data: bytes) -> None:
+        for offset in range(0, max(1, len(data)), PIECE_BYTES):
+            piece = data[offset : offset + PIECE_BYTES]
+            await ask_door(
+                door, "attach", id=self.fields["id"], offset=offset, data=piece
+            )
+
+    async def _find(self) -> str:
+        """Who owns the match, or any node that answers.
+
+        Raises:
+            OperatorError: cluster_unreachable; or all of them say no.
+        """
+        op = "identify" if self._match is None else "locate"
+        fields = {} if self._match is None else {"match": self._match}
+        answers = await ask_cluster(self._home, op, **fields)
+        given = {n: a for n, a in answers.items() if not isinstance(a, OperatorError)}
+        if not given:
+            for error in answers.values():
+                if isinstance(error, DoorRefused):
+                    raise error
+            raise cluster_unreachable("no node of the cluster answers")
+        if self._match is None:
+            return next(iter(given))
+        best = max(given.values(), key=lambda answer: int(answer["epoch"]))
+        if not best["owner"]:
+            raise DoorRefused("no_owner", f"nobody owns shard {best['shard']} now")
+        return str(best["owner"])
