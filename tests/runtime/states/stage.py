@@ -37,8 +37,12 @@ def find(*games: Game) -> Callable[[str, str], Machine | None]:
 class Log:
     """The owner's log of a shard, and the states that it leads to."""
 
-    def __init__(self, game: Game | None = None, shard: int = SHARD) -> None:
+    def __init__(
+        self, game: Game | None = None, shard: int = SHARD, *others: Game
+    ) -> None:
+        """`others` are versions that an operator may upgrade to."""
         self.machine = compile_game(game or race())
+        self.find = find(*others)
         self.shard = shard
         self.entries: list[Entry] = []
         self.changes: list[Change] = []
@@ -69,7 +73,7 @@ class Log:
 
     def decide(self, match: str, asked: command.Command) -> None:
         """Judge; it must change the match."""
-        decision = decide(self.states[match], asked, self.now_ms)
+        decision = decide(self.states[match], asked, self.now_ms, self.find)
         assert decision.change is not None, decision.answer
         self._note(decision.change)
 
