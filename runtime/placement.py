@@ -14,10 +14,12 @@ __all__ = ["WantEdit", "initial_layout", "repair"]
 
 @dataclass(frozen=True, slots=True)
 class WantEdit:
-    """A proposal: let these nodes hold the shard, instead of what `want` says."""
+    """A proposal: let these nodes hold the shard, instead of what `want` says, and,
+    unless None, let that one own it (`move`; "": a planned move is withdrawn)."""
 
     shard: int
     want: tuple[str, ...]
+    to: str | None = None
 
 
 def initial_layout(

@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .coordinator import CasOutcome, Change, Listing
+from .fleet import Fleet
 from .frame import ShardEntry
 from .journal import StoreOp
+from .rebalance import BalancePlan
 from .replication.message import Message, Piece, Raw
 from .replication.node import NodeReplicas
 from .replication.output import (
@@ -209,17 +211,9 @@ class ReplicaRunner:
         self.core.answered(request, outcome, now_ms)
         self.settle(now_ms)
 
-    def registered(
-        self,
-        nodes: frozenset[str],
-        now_ms: int,
-        *,
-        draining: frozenset[str] = frozenset(),
-        games: Mapping[str, frozenset[tuple[str, str]]] | None = None,
-    ) -> None:
-        """The nodes that are registered now, those that drain among them, and which
-        games, (name, version), each has."""
-        self.core.registered(nodes, now_ms, draining=draining, games=games)
+    def registered(self, fleet: Fleet, now_ms: int) -> None:
+        """The nodes that are registered now, and what is known of them."""
+        self.core.registered(fleet, now_ms)
         self.settle(now_ms)
 
     def unfit(self, unfit: Mapping[int, frozenset[str]], now_ms: int) -> None:
@@ -266,6 +260,17 @@ class ReplicaRunner:
         """Time has passed."""
         self.core.tick(now_ms)
         self.settle(now_ms)
+
+    def leave(self, now_ms: int) -> None:
+        """Ask to be let out of the in-sync sets that others own."""
+        self.core.leave(now_ms)
+        self.settle(now_ms)
+
+    def rebalance(self, now_ms: int) -> BalancePlan:
+        """Spread shards evenly, a round, now; what that will come to."""
+        plan = self.core.placing.rebalance()
+        self.settle(now_ms)
+        return plan
 
     def stand_down(self, now_ms: int) -> None:
         """Serve nothing more, for good."""

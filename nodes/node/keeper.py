@@ -26,6 +26,7 @@ from ...runtime.errors import (
     CoordinatorUnavailable,
     WatchCompacted,
 )
+from ...runtime.fleet import Fleet
 from ...runtime.frame import NodeEntry, ShardEntry
 from ...runtime.node_directory import NodeDirectory
 from ...runtime.pin_table import PinTable
@@ -70,7 +71,7 @@ class Replicas(Protocol):
 
     def changed(self, changes: Sequence[Change]) -> None: ...
 
-    def registered(self, nodes: Mapping[str, NodeRecord]) -> None: ...
+    def registered(self, fleet: Fleet) -> None: ...
 
     def stand_down(self) -> None: ...
 
@@ -286,7 +287,7 @@ class Keeper:
             raise node_id_in_use(mine)
         if changed:
             self._nodes_changed(dict(records))
-            self._replicas.registered(records)
+            self._replicas.registered(self._directory.fleet)
             if self._readdress():
                 self._table_changed(self.table)
 

@@ -22,10 +22,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ...runtime.clock import Clock, SystemClock
-from ...runtime.control_plane import ClusterRecord, NodeRecord
+from ...runtime.control_plane import ClusterRecord
 from ...runtime.coordinator import CasUnknown, Change, Coordinator, Listing
 from ...runtime.errors import CodecError, CoordinatorError, LinkError, NotServing
 from ...runtime.fitness import Games, unfit_nodes
+from ...runtime.fleet import Fleet
 from ...runtime.frame import ShardEntry
 from ...runtime.journal import (
     Buried,
@@ -133,7 +134,7 @@ class Replicator:
         self._list_wanted: Callable[[], None] = lambda: None
         self._inboxes: dict[str, str] = {}  # of the nodes whose links are up
         self._on_disk = True
-        self._games: dict[str, frozenset[tuple[str, str]]] = {}  # by registered node
+        self._games: Mapping[str, Games] = {}  # by registered node
         self._unfit: dict[int, frozenset[str]] = {}
         self._leaving = False
         self._due_ms = self._asleep_until_ms = math.inf
@@ -226,18 +227,12 @@ class Replicator:
         if self._runner is not None:
             self._runner.changed(changes, self.now_ms())
 
-    def registered(self, nodes: Mapping[str, NodeRecord]) -> None:
-        """The nodes that are registered now."""
-        self._games = {name: frozenset(node.games) for name, node in nodes.items()}
-        draining = {name for name, node in nodes.items() if node.state != "up"}
+    def registered(self, fleet: Fleet) -> None:
+        """The nodes that are registered now, and what is known of them."""
+        self._games = fleet.games
         if self._runner is not None:
             with self._runner.batch():
-                self._runner.registered(
-                    frozenset(nodes),
-                    self.now_ms(),
-                    draining=frozenset(draining),
-                    games=self._games,
-                )
+                self._runner.registered(fleet, self.now_ms())
                 self._judge_fitness(self._runner)
 
     def _judge_fitness(self, runner: ReplicaRunner) -> None:

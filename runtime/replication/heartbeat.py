@@ -19,6 +19,7 @@ class Heartbeat:
         self._owned: dict[str, tuple[tuple[int, int], ...]] = {}
         self._greeted: dict[str, None] = {}
         self._beat_at_ms = 0
+        self._leaving = False
 
     @property
     def peers(self) -> frozenset[str]:
@@ -28,6 +29,11 @@ class Heartbeat:
     def greet(self, node: str) -> None:
         """Tell this peer at once."""
         self._greeted[node] = None
+
+    def leave(self) -> None:
+        """Tell all of them at once, and from now on, that this node is about to go."""
+        self._leaving = True
+        self._beat_at_ms = 0
 
     def regroup(self, shards: Iterable[tuple[int, ShardRecord, int | None]]) -> None:
         """Of all shards: number, record, and the epoch if this node owns it."""
@@ -52,7 +58,7 @@ class Heartbeat:
             self._beat_at_ms = now_ms + self._every_ms
             greeted = dict.fromkeys(self._owned)
         for node in greeted:
-            yield node, Alive(clock_ms, self._owned.get(node, ()))
+            yield node, Alive(clock_ms, self._owned.get(node, ()), self._leaving)
 
     def due_ms(self) -> int | None:
         """When `beat` has something again."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..control_plane import Keys
+from .handovers import Handovers
 from .pin_board import PinBoard
 
 __all__ = ["Me"]
@@ -40,5 +41,9 @@ class Me:
     pins: PinBoard = field(default_factory=PinBoard)
     heard: dict[str, int] = field(default_factory=dict)
     """When something was last heard of a node (`now_ms`): any message of it counts."""
+    leaving: set[str] = field(default_factory=set)
+    """Nodes that said in their last beat that they are about to go: they leave in-sync
+    sets, and join none."""
+    handovers: Handovers = field(default_factory=Handovers)
     clock_ms: int = 0
     """The wall clock in this step, for what owners tell followers."""

@@ -10,7 +10,8 @@ Rules:
 3. A learner joins when it has all up to max(commit, read floor): with the commit alone,
    records below the floor, acknowledged by a former owner, could be missing there.
    Nor does it join without every game version that the shard uses.
-4. Who is not wanted leaves once all who are wanted are in.
+4. Who is not wanted leaves once all who are wanted are in; who is about to go leaves
+   at once, and joins nowhere. Never below `min_isr`.
 5. Those who are lost and those who join may change places in one write, so that a set
    of `min_isr` can be mended without going below it.
 """
@@ -198,6 +199,7 @@ class Membership:
             and peer.heard
             and peer.match >= floor
             and peer.node not in self._context.me.unfit.get(self._context.shard, ())
+            and peer.node not in self._context.me.leaving
         )
 
     # Below.
@@ -218,6 +220,9 @@ class Membership:
         """Rule 4."""
         record = self._context.register.record
         assert record is not None
+        for pair in isr:
+            if pair[0] in self._context.me.leaving and pair != self._context.mine:
+                return pair
         nodes = [node for node, _ in isr]
         if any(node not in nodes for node in record.want):
             return None

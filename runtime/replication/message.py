@@ -212,11 +212,13 @@ class StateCopy(_Struct, frozen=True, tag=82):
 class Alive(_Struct, frozen=True, tag=83):
     """Node -> node, all the time: I live, and own these shards in these epochs.
 
-    `owned` has only shards of which the receiver is, or is to be, a replica.
+    `owned` has only shards of which the receiver is, or is to be, a replica. `leaving`:
+    I am about to go, let me out of the in-sync sets.
     """
 
     clock_ms: int
     owned: tuple[tuple[int, int], ...]
+    leaving: bool = False
 
 
 ShardMessage = (

@@ -71,8 +71,11 @@ class PlannedMove:
         if record is None or to is None or not self._context.register.landed:
             return
         if (record.owner, record.epoch) == (to[0], self._epoch + 1):
-            handed = HandedOver(self._context.shard, record.epoch, to[1])
-            self._context.effects.send(to[0], handed)
+            shard, epoch = self._context.shard, record.epoch
+            self._context.effects.send(to[0], HandedOver(shard, epoch, to[1]))
+            if self._held_since is not None:
+                handovers = self._context.me.handovers
+                handovers.begun(shard, epoch, to[0], self._held_since)
 
     def due_ms(self, now_ms: int) -> int | None:
         if self._held_since is not None:
@@ -89,6 +92,8 @@ class PlannedMove:
         """Who shall own it, if it is in the in-sync set and well."""
         record = self._context.register.record
         if record is None or record.move is None:
+            return None
+        if record.move.to in self._context.me.leaving:
             return None
         for pair in record.isr:
             if pair[0] == record.move.to:

@@ -17,9 +17,10 @@ from dataclasses import replace
 
 from ..control_plane import ClusterRecord, Keys, ShardRecord
 from ..coordinator import CasOk, CasOutcome, CasUnknown, Change, Listing
-from ..fitness import Games
+from ..fleet import Fleet
 from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
+from .handovers import Handovers
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
 from .journal_mirror import JournalMirror
@@ -30,6 +31,7 @@ from .options import ReplicationOptions
 from .output import Feed, Output
 from .pin_board import PinBoard
 from .placer import Placer
+from .placing import Placing
 from .readings import Reading, Readings
 from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered
@@ -91,9 +93,15 @@ class NodeReplicas:
             self._readings.expect(shard)
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
-        self._placer = Placer(node, boot, cluster.copies, options)
-        self._placing = 0  # edits that have no answer yet
         self._counters = NodeCounters()
+        self.placing = Placing(
+            self._me,
+            Placer(node, boot, cluster.copies, options),
+            self._readings,
+            self._shards,
+            self._writer,
+            self._counters,
+        )
         self._timers = Timers()
         self._touched: dict[int, None] = {}  # shards to be settled
         self._owning: dict[int, int] = {}  # epoch by shard, as peers are told
@@ -154,20 +162,13 @@ class NodeReplicas:
             elif answer.asked is not None:
                 self._on_answer(answer, answer.asked)
 
-    def registered(
-        self,
-        nodes: frozenset[str],
-        now_ms: int,
-        *,
-        draining: frozenset[str] = frozenset(),
-        games: Mapping[str, Games] | None = None,
-    ) -> None:
-        """The nodes that are registered now, who drains, and their games: a hint."""
+    def registered(self, fleet: Fleet, now_ms: int) -> None:
+        """The nodes that are registered now, and what is known of them: a hint."""
         self._note(now_ms)
-        if nodes != self._me.registered:
-            self._me.registered = nodes
+        if fleet.registered != self._me.registered:
+            self._me.registered = fleet.registered
             self._touch_all()
-        self._placer.registered(nodes, draining, games or {})
+        self.placing.registered(fleet, self._now_ms)
 
     # What other nodes say.
 
@@ -305,6 +306,13 @@ class NodeReplicas:
         self._note(now_ms)
         self._touch(shard).ask_state(match)
 
+    def leave(self, now_ms: int) -> None:
+        """Ask to be let out of the in-sync sets that others own: what they commit
+        shall not wait for a node that is about to go."""
+        self._note(now_ms)
+        self._me.leaving.add(self._me.node)
+        self._heartbeat.leave()
+
     def stand_down(self, now_ms: int) -> None:
         """Own, claim and follow nothing more, for good.
 
@@ -332,7 +340,8 @@ class NodeReplicas:
         ticket = self._settle()
         self._effects.alarms += self._readings.alarms
         self._readings.alarms.clear()
-        self._place()
+        if not self._standing_down:
+            self.placing.place(self._owning, self._now_ms)
         self._writer.add(self._effects.take_writes())
         self._beat()
         cas = self._writer.take_requests()
@@ -344,6 +353,11 @@ class NodeReplicas:
     def pins(self) -> PinTable:
         """As far as they are known."""
         return self._me.pins.table
+
+    @property
+    def handovers(self) -> Handovers:
+        """Of shards that this node owned, and that were moved elsewhere."""
+        return self._me.handovers
 
     @property
     def ident(self) -> str:
@@ -425,6 +439,7 @@ class NodeReplicas:
             self._shards.add(reading.shard)
         replica = self._touch(reading.shard)
         self._regroup = True
+        self.placing.record_changed(self._now_ms)
         if reading.fault is not None:
             replica.stop(*reading.fault)
         else:
@@ -443,7 +458,7 @@ class NodeReplicas:
         self._counters.conflicts += answer.moved
         self._counters.unknowns += isinstance(outcome, CasUnknown)
         if answer.origin is Origin.PLACER:
-            self._placing -= 1
+            self.placing.answered()
             if isinstance(outcome, CasOk):
                 self._readings.landed(shard, outcome.revision, asked.record)
                 self._take(Reading(shard, outcome.revision, asked.record))
@@ -457,6 +472,7 @@ class NodeReplicas:
             self._regroup |= self._readings.landed(
                 shard, outcome.revision, asked.record
             )
+            self.placing.record_changed(self._now_ms)
             self._take_changes(
                 [
                     Change(write.key, write.value, outcome.revision)
@@ -468,6 +484,9 @@ class NodeReplicas:
             self._effects.list_again |= not known
 
     def _on_alive(self, node: str, message: Alive) -> None:
+        if message.leaving != (node in self._me.leaving):
+            self._me.leaving ^= {node}
+            self._touched |= dict.fromkeys(self._owning)
         for shard, epoch in message.owned:
             replica = self._shards.get(shard)
             if replica is None:
@@ -514,6 +533,7 @@ class NodeReplicas:
             return
         self._standing_down = True
         self._me.serving_allowed = False
+        self._heartbeat.leave()
         for shard in self._shards:
             self._touch(shard).resign(self._now_ms)
 
@@ -562,21 +582,9 @@ class NodeReplicas:
         for shard in self._waiting.pop(ticket, ()):
             self._touch(shard).persisted(ticket, self._now_ms)
 
-    def _place(self) -> None:
-        due_ms = self._placing_due_ms()
-        if due_ms is None or due_ms > self._now_ms:
-            return
-        stopped = [s for s, r in self._shards.items() if r.stopped is not None]
-        self._placer.unfit = self._me.unfit
-        mine = {
-            s: self._shards[s].in_sync for s in self._owning.keys() & self._me.unfit
-        }
-        writes = self._placer.writes(self._readings, stopped, mine, self._now_ms)
-        self._counters.want_edits += len(writes)
-        self._placing += len(writes)
-        self._writer.add(writes, Origin.PLACER)
-
     def _beat(self) -> None:
+        if self._identity.stage is Stage.TAKEN:
+            return  # another process speaks for this node
         if self._regroup:
             self._regroup = False
             self._heartbeat.regroup(
@@ -586,15 +594,12 @@ class NodeReplicas:
         for node, alive in self._heartbeat.beat(self._now_ms, self._me.clock_ms):
             self._effects.send(node, alive)
 
-    def _placing_due_ms(self) -> int | None:
-        waits = self._placing or not self._readings.listed or self._standing_down
-        return None if waits else self._placer.due_ms()
-
     def _next_ms(self) -> int | None:
+        down = self._standing_down
         times = (
             self._timers.next_ms(),
             self._heartbeat.due_ms(),
             self._identity.due_ms(),
-            self._placing_due_ms(),
+            None if down else self.placing.due_ms(self._owning),
         )
         return min((time for time in times if time is not None), default=None)

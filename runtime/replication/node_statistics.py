@@ -50,6 +50,8 @@ class NodeCounters:
     """Writes of records of which nobody knows whether they landed."""
     want_edits: int = 0
     """Proposals of who shall hold a shard."""
+    moves_asked: int = 0
+    """Proposals of who shall own a shard, by the placer or a node that leaves."""
     alarms: int = 0
 
     def wrote(self, before: ShardRecord | None, after: ShardRecord, node: str) -> None:

@@ -9,7 +9,7 @@ __all__ = ["ReplicationOptions"]
 
 @dataclass(frozen=True, slots=True)
 class ReplicationOptions:
-    """May differ from node to node; all are positive."""
+    """May differ from node to node; all numbers are positive."""
 
     heartbeat_ms: int = 100
     """Between two `Alive` to each peer."""
@@ -54,13 +54,22 @@ class ReplicationOptions:
     """A replica whose node has not been registered for so long is replaced."""
     placer_edits_per_minute: int = 120
     """Changes of `want` that one placer proposes: each costs a copy of a shard."""
+    rebalance: bool = True
+    """Copies and owners spread evenly by themselves, at the node that places."""
+    rebalance_settle_ms: int = 1000
+    """Nothing is moved for that before so long nothing has changed: no takeover, no
+    join, no node that came or went."""
+    moves_per_minute: int = 120
+    """Changes of owners or copies for an even spread, four at a time. So the third of
+    16 shards is back in a few seconds, and that of 256 in less than a minute."""
 
     def validate(self) -> tuple[str, ...]:
         """Every fault, as one sentence each; empty when all is well."""
         faults = [
             f"{field.name} must be positive, not {value}"
             for field in fields(self)
-            if not (value := getattr(self, field.name)) > 0
+            if field.name != "rebalance"
+            and not (value := getattr(self, field.name)) > 0
         ]
         if not 3 * self.heartbeat_ms <= self.evict_ms < self.steal_gone_ms:
             faults.append("3 heartbeat_ms <= evict_ms < steal_gone_ms must hold")

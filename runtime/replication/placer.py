@@ -1,8 +1,12 @@
-"""The placer: proposes who shall hold a shard, where a node is gone for good.
+"""The placer: proposes who shall hold a shard, and who shall own it.
 
 Every node has one; it works at the alphabetically first registered node that is up, so
 that usually one works. Two at a time do no harm: a proposal is a compare-and-swap of
-`want`, and only a shard's owner acts on it.
+`want` or `move`, and only a shard's owner acts on it.
+
+It brings shards back to as many copies as they shall have, where a node is gone for
+good, or drains; when nothing is left to mend, it spreads copies and owners evenly
+(`balancer.py`). A node that leaves hands over what it owns itself (`drainer.py`).
 
 Whether a node is *unfit* for a shard, that is, lacks a game version which its matches
 need, is known for certain only where the shard is. So its owner proposes who takes an
@@ -17,9 +21,14 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from ..control_plane import ShardRecord
+from ..control_plane import Move, ShardRecord
 from ..fitness import Games
+from ..fleet import Fleet
 from ..placement import WantEdit, repair
+from ..rebalance import BalancePlan
+from .allowance import Allowance
+from .balancer import REBALANCE, Balancer
+from .drainer import DRAIN, Drainer
 from .effects import RecordWrite
 from .options import ReplicationOptions
 from .readings import Readings
@@ -28,8 +37,6 @@ __all__ = ["Placer"]
 
 TURN_MS = 1000
 """Between two looks."""
-
-MINUTE_MS = 60_000
 
 
 class Placer:
@@ -43,57 +50,97 @@ class Placer:
         self._nonces = 0
         self._copies = copies
         self._options = options
-        self._registered: frozenset[str] = frozenset()
-        self._up: frozenset[str] = frozenset()
-        self._games: Mapping[str, Games] = {}
+        self._fleet = Fleet()
+        self._balancer = Balancer(copies, options)
+        self._drainer = Drainer(node)
         self._absent_since_ms: dict[str, int] = {}
         self._unfit_since_ms: dict[tuple[int, str], int] = {}
         self.unfit: Mapping[int, Collection[str]] = {}
         """By shard, of those that are here: the nodes that are unfit for it."""
         self._turn_at_ms = 0
-        self._budget = options.placer_edits_per_minute * MINUTE_MS  # 60,000 an edit
-        self._budget_at_ms = 0
+        self._asked = False
+        self._allowance = Allowance(options.placer_edits_per_minute)
 
     @property
     def acting(self) -> bool:
         """Whether it is for this node to propose."""
-        return bool(self._up) and min(self._up) == self._node
+        up = self._fleet.up
+        return bool(up) and min(up) == self._node
 
-    def registered(
-        self,
-        nodes: frozenset[str],
-        draining: frozenset[str],
-        games: Mapping[str, Games],
-    ) -> None:
-        """The nodes that are registered now; who drains gets nothing more."""
-        self._registered = nodes
-        self._games = games
-        self._up = nodes - draining
-        for node in nodes:
+    def registered(self, fleet: Fleet, now_ms: int) -> None:
+        """The nodes as they are known now; who leaves is given nothing more."""
+        if fleet.registered != self._fleet.registered:
+            self._balancer.changed(now_ms)
+        self._fleet = fleet
+        for node in fleet.registered:
             self._absent_since_ms.pop(node, None)
 
-    def due_ms(self) -> int | None:
-        """When `edits` may have something."""
-        return self._turn_at_ms if self._up else None
+    def record_changed(self, now_ms: int) -> None:
+        """Some shard's record is another one now."""
+        self._balancer.changed(now_ms)
+
+    def rebalance(self) -> None:
+        """An operator asks for a round, at this node, now."""
+        self._asked = True
+        self._balancer.ask()
+
+    def plan(self, readings: Readings, skipped: Collection[int]) -> BalancePlan:
+        """What a round would do, and why not more."""
+        records = {s: record for s, record in readings.known() if s not in skipped}
+        return self._balancer.plan(
+            records, self._fleet, lambda s: self._unfit_for(s, records[s])
+        )
+
+    def due_ms(self, owned: Collection[int]) -> int | None:
+        """When `writes` may have something; `owned` are owned here."""
+        times = [self._drainer.due_ms(self._fleet, bool(owned))]
+        if self._fleet.up:
+            times.append(self._turn_at_ms)
+        if self.acting or self._asked:
+            times.append(self._balancer.due_ms())
+        return min((at for at in times if at is not None), default=None)
 
     def writes(
         self,
         readings: Readings,
         skipped: Collection[int],
+        owned: Collection[int],
         mine: Mapping[int, Collection[str]],
         now_ms: int,
     ) -> list[RecordWrite]:
-        """`edits` of the records as read, ready to be sent. `mine` are the shards that
-        are owned here and for which nodes are unfit, with who is in sync."""
+        """What to propose of the records as read, ready to be sent, one per shard.
+
+        `owned` are owned here; `mine` those of them for which nodes are unfit, with who
+        is in sync.
+        """
         records = {s: record for s, record in readings.known() if s not in skipped}
-        writes = []
+
+        def unfit(shard: int) -> frozenset[str]:
+            return self._unfit_for(shard, records[shard])
+
+        leaving = self._drainer.edits(records, owned, self._fleet, unfit, now_ms)
+        edits = {edit.shard: (edit, DRAIN) for edit in leaving}
         for edit in self.edits(records, now_ms, mine):
-            self._nonces += 1
-            nonce = f"{self._nonce_prefix}.want-{self._nonces}"
-            record = structs.replace(records[edit.shard], want=edit.want, claim=nonce)
-            revision = readings.revisions[edit.shard]
-            writes.append(RecordWrite(edit.shard, revision, record))
-        return writes
+            edits.setdefault(edit.shard, (edit, ""))
+        if (self.acting or self._asked) and not edits:
+            balance = self._balancer.edits(records, self._fleet, unfit, now_ms)
+            edits = {edit.shard: (edit, REBALANCE) for edit in balance}
+            self._asked = False
+        return [
+            self._write(readings, records[shard], edit, op)
+            for shard, (edit, op) in edits.items()
+        ]
+
+    def _write(
+        self, readings: Readings, record: ShardRecord, edit: WantEdit, op: str
+    ) -> RecordWrite:
+        self._nonces += 1
+        nonce = f"{self._nonce_prefix}.want-{self._nonces}"
+        move = record.move
+        if edit.to is not None:
+            move = Move(edit.to, f"{op}-{nonce}") if edit.to else None
+        written = structs.replace(record, want=edit.want, move=move, claim=nonce)
+        return RecordWrite(edit.shard, readings.revisions[edit.shard], written)
 
     def edits(
         self,
@@ -107,30 +154,37 @@ class Placer:
         self._turn_at_ms = now_ms + TURN_MS
         for record in records.values():
             for node in record.want:
-                if node not in self._registered:
+                if node not in self._fleet.registered:
                     self._absent_since_ms.setdefault(node, now_ms)
         outgrown = self._outgrown(records, mine, now_ms)
         if not self.acting and not outgrown:
             return ()
+        if self.acting and self._fleet.draining:
+            for shard in records:
+                gone = outgrown.get(shard, frozenset()) | self._fleet.draining
+                outgrown[shard] = gone
         found = repair(
             records,
             shards=records if self.acting else outgrown,
-            up=self._up,
-            unfit=lambda shard: self._unfit_for(shard, records[shard]),
+            up=self._fleet.up,
+            unfit=lambda shard: (
+                self._unfit_for(shard, records[shard]) | self._fleet.full
+            ),
             outgrown=outgrown,
             absent_since_ms=self._absent_since_ms,
             now_ms=now_ms,
             copies=self._copies,
             grace_ms=self._options.placer_grace_ms,
-            limit=self._allowance(now_ms),
+            limit=self._allowance.left(now_ms),
         )
-        self._budget -= len(found) * MINUTE_MS
+        self._allowance.spend(len(found))
         return found
 
     def _unfit_for(self, shard: int, record: ShardRecord) -> frozenset[str]:
         """The nodes that lack a game of the shard, or one that its owner has."""
-        needed = self._games.get(record.owner or "", frozenset())
-        lacking = {node for node, games in self._games.items() if not needed <= games}
+        known: Mapping[str, Games] = self._fleet.games
+        needed = known.get(record.owner or "", frozenset())
+        lacking = {node for node, games in known.items() if not needed <= games}
         return frozenset(lacking).union(self.unfit.get(shard, ()))
 
     def _outgrown(
@@ -164,13 +218,3 @@ class Placer:
                 found[shard] = frozenset(leaving)
         self._unfit_since_ms = seen
         return found
-
-    def _allowance(self, now_ms: int) -> int:
-        """Edits that the minute has left."""
-        per_minute = self._options.placer_edits_per_minute
-        passed_ms = now_ms - self._budget_at_ms
-        self._budget_at_ms = now_ms
-        self._budget = min(
-            self._budget + per_minute * passed_ms, per_minute * MINUTE_MS
-        )
-        return self._budget // MINUTE_MS

@@ -81,6 +81,7 @@ class Takeover:
 
     def heard(self, epoch: int, now_ms: int) -> None:
         """The owner of `epoch` lives."""
+        self._context.me.handovers.heard(self._context.shard, epoch, now_ms)
         if epoch >= self._timed_epoch and epoch != self._resigned_epoch:
             self.heard_at = max(self.heard_at, now_ms)
             self._prompted_at = None
@@ -120,8 +121,9 @@ class Takeover:
         due = self.heard_at + (options.steal_gone_ms if gone else options.steal_ms)
         if self._prompted_at is not None:
             due = min(due, self._prompted_at)
-        if node in context.me.unfit.get(context.shard, ()):
-            due += options.steal_ms  # another one could play all of its matches
+        unfit = node in context.me.unfit.get(context.shard, ())
+        if unfit or node in context.me.leaving:
+            due += options.steal_ms  # another one could play all, or is there to stay
         return due + stagger
 
     def begin(self, now_ms: int) -> None:

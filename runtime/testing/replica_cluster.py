@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from ..control_plane import ClusterRecord, Keys, ShardRecord, decode_record
 from ..coordinator import CasOutcome, CasUnknown
 from ..errors import JournalFailed
+from ..fleet import Fleet
 from ..frame import ShardEntry
 from ..journal import StoreOp
 from ..placement import initial_layout
@@ -163,6 +165,8 @@ class ReplicaCluster:
         """Of the next compare-and-swaps, in order; None: nothing goes wrong."""
         self.late: list[CasRequest] = []
         """Requests whose fate was "late": `land_late` applies them."""
+        self.fleet = Fleet()
+        """What all are told of the nodes, beside which are registered; see `tell`."""
         self.cut: set[tuple[str, str]] = set()
         """(from, to): messages that way are lost."""
         self._leases: dict[str, int | None] = {}  # node -> when it ends; None: alive
@@ -197,6 +201,11 @@ class ReplicaCluster:
             other.runner.link_down(node, self.now_ms)
             if refused:
                 other.runner.refused(node, self.now_ms)
+
+    def tell(self, fleet: Fleet) -> None:
+        """All processes hear this of the nodes, and who is registered."""
+        self.fleet = fleet
+        self._tell_registered()
 
     def settle(self) -> None:
         """Until nothing moves any more, without any time passing."""
@@ -372,4 +381,5 @@ class ReplicaCluster:
     def _tell_registered(self) -> None:
         nodes = frozenset(self._leases)
         for process in self.processes.values():
-            process.runner.registered(nodes, self.now_ms)
+            fleet = replace(self.fleet, registered=nodes)
+            process.runner.registered(fleet, self.now_ms)

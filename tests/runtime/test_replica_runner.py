@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hotseat.runtime.control_plane import ClusterRecord, Keys
+from hotseat.runtime.fleet import Fleet
 from hotseat.runtime.frame import ShardEntry
 from hotseat.runtime.journal import Forgotten, StoreOp
 from hotseat.runtime.placement import initial_layout
@@ -89,7 +90,7 @@ class Lone:
         )
         self.runner = ReplicaRunner(core, self.io, wall_ms=lambda: 5_000_000)
         self.runner.host = self.host
-        self.runner.registered(frozenset({"n1"}), self.now_ms)
+        self.runner.registered(Fleet(frozenset({"n1"})), self.now_ms)
 
     def serve(self) -> None:
         """Answer what it asks for until the shard is served."""

@@ -337,14 +337,7 @@ class Process:
             self.world.coordinator.listen(self)
 
     def _tell_registered(self) -> None:
-        records = self.directory.records
-        draining = frozenset(n for n, r in records.items() if r.state == "draining")
-        self.runner.registered(
-            frozenset(records),
-            self.now_ms(),
-            draining=draining,
-            games={node: frozenset(r.games) for node, r in records.items()},
-        )
+        self.runner.registered(self.directory.fleet, self.now_ms())
         self._tell_unfit()
 
     def _tell_unfit(self) -> None:

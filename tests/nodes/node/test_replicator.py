@@ -14,9 +14,10 @@ import structlog.testing
 from hotseat.nodes.journal.node_journal import node_journal
 from hotseat.nodes.node import replicator as module
 from hotseat.nodes.node.replicator import LOOK_PAUSES_S, Replicator
-from hotseat.runtime.control_plane import ClusterRecord, NodeRecord
+from hotseat.runtime.control_plane import ClusterRecord
 from hotseat.runtime.coordinator import ABSENT, CasOk, CasOutcome, CasUnknown, Write
 from hotseat.runtime.errors import FrameTooLarge, LinkUnavailable, NotServing
+from hotseat.runtime.fleet import Fleet
 from hotseat.runtime.frame import Frame
 from hotseat.runtime.journal import StoreOp
 from hotseat.runtime.link import Endpoint, Identity, LinkDownReason
@@ -308,13 +309,13 @@ async def test_a_node_that_lacks_a_game_is_unfit_for_its_shards() -> None:
     """Only where a match needs it; told again only when it changes."""
     stage = Stage()
     stage.states.needed[1] = frozenset({("nim", "1")})
-    n1 = NodeRecord(node="n1", boot="a", inbox="tcp://n1", games=GAMES)
-    n2 = NodeRecord(node="n2", boot="b", inbox="tcp://n2", games=GAMES[1:])
+    games = {"n1": frozenset(GAMES), "n2": frozenset(GAMES[1:])}
+    both = Fleet(frozenset({"n1", "n2"}), games=games)
     async with stage.running() as it:
-        it.registered({"n1": n1, "n2": n2})
-        it.registered({"n1": n1, "n2": n2})
+        it.registered(both)
+        it.registered(both)
         assert stage.runner.of("unfit") == [("unfit", {1: frozenset({"n2"})})]
-        it.registered({"n1": n1})
+        it.registered(Fleet(frozenset({"n1"}), games={"n1": frozenset(GAMES)}))
         assert stage.runner.of("unfit")[1:] == [("unfit", {})]
 
 

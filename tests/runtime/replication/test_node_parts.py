@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.fitness import Games
+from hotseat.runtime.fleet import Fleet
 from hotseat.runtime.placement import WantEdit
 from hotseat.runtime.replication.heartbeat import Heartbeat
 from hotseat.runtime.replication.message import Alive
@@ -58,19 +64,27 @@ def test_peers_are_told_what_concerns_them() -> None:
     assert set(dict(heartbeat.beat(1100, 79))) == {"b", "c"}
 
 
+def fleet(
+    registered: str,
+    draining: str = "",
+    games: Mapping[str, Games] = MappingProxyType({}),
+) -> Fleet:
+    return Fleet(frozenset(registered), frozenset(draining), games=games)
+
+
 def placer(**options: int) -> Placer:
-    return Placer("a", "boot", 2, ReplicationOptions(**options))
+    return Placer("a", "boot", 2, replace(ReplicationOptions(), **options))
 
 
 def test_only_the_first_node_that_is_up_places() -> None:
     """One that drains, or is not registered, leaves it to the next."""
     one = placer()
     assert not one.acting
-    one.registered(frozenset("ab"), frozenset(), {})
+    one.registered(fleet("ab"), 0)
     assert one.acting
-    one.registered(frozenset("ab"), frozenset("a"), {})
+    one.registered(fleet("ab", draining="a"), 0)
     assert not one.acting
-    one.registered(frozenset("b"), frozenset(), {})
+    one.registered(fleet("b"), 0)
     assert not one.acting
 
 
@@ -78,11 +92,11 @@ def test_a_lost_node_is_replaced_after_the_grace() -> None:
     """Not before; and one that came back in time keeps its place."""
     one = placer(placer_grace_ms=5000)
     records = {0: record("b", "b", "x")}
-    one.registered(frozenset("abc"), frozenset(), {})
+    one.registered(fleet("abc"), 0)
     assert one.edits(records, 0) == ()
     assert one.edits(records, 4000) == ()
-    one.registered(frozenset("abcx"), frozenset(), {})
-    one.registered(frozenset("abc"), frozenset(), {})
+    one.registered(fleet("abcx"), 0)
+    one.registered(fleet("abc"), 0)
     assert one.edits(records, 5000) == ()
     assert one.edits(records, 9000) == ()
     (edit,) = one.edits(records, 10_000)
@@ -93,7 +107,7 @@ def test_edits_are_limited_by_the_minute() -> None:
     """Each costs a copy of a shard: a budget, filled evenly."""
     one = placer(placer_edits_per_minute=6)
     records = {shard: record("b", "b") for shard in range(20)}
-    one.registered(frozenset("ab"), frozenset(), {})
+    one.registered(fleet("ab"), 0)
     made = []
     for now_ms in range(0, 61_000, 500):
         edits = one.edits(records, now_ms)
@@ -109,7 +123,7 @@ def test_an_owner_finds_a_place_for_what_a_node_cannot_play() -> None:
     for it may yet be given the game."""
     one = Placer("b", "boot", 2, ReplicationOptions(placer_grace_ms=5000))
     nim = frozenset({("nim", "1")})
-    one.registered(frozenset("abcd"), frozenset(), {"b": nim, "c": nim})
+    one.registered(fleet("abcd", games={"b": nim, "c": nim}), 0)
     records = {shard: record("b", "b", "a") for shard in (0, 1)}
     records[2] = record("c", "c", "a")
     one.unfit = dict.fromkeys(records, frozenset("ad"))
@@ -124,9 +138,7 @@ def test_what_is_known_of_shards_elsewhere_is_the_games_of_their_owners() -> Non
     """A node without one of them gets a copy only if there is no other node."""
     one = placer()
     nim = frozenset({("nim", "1")})
-    one.registered(
-        frozenset("abc"), frozenset(), {"a": frozenset(), "b": nim, "c": nim}
-    )
+    one.registered(fleet("abc", games={"a": frozenset(), "b": nim, "c": nim}), 0)
     assert one.edits({0: record("b", "b")}, 0) == (WantEdit(0, ("b", "c")),)
-    one.registered(frozenset("ab"), frozenset(), {"a": frozenset(), "b": nim})
+    one.registered(fleet("ab", games={"a": frozenset(), "b": nim}), 0)
     assert one.edits({0: record("b", "b")}, 1_000) == (WantEdit(0, ("b", "a")),)

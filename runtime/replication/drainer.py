@@ -1,0 +1,110 @@
+"""A node that leaves hands over what it owns: it proposes the moves of its own shards.
+
+At once, and few at a time (`AT_ONCE`), so that those who take them over get on with
+their own. A shard goes to a member of its in-sync set that owns little. Where there is
+none, and the node drains for good, it goes where a copy can be made; a node that is
+only restarted keeps such a shard, for it is back before a copy would be.
+
+A move that does not come off in time is asked for anew, perhaps to another node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from ..control_plane import ShardRecord
+from ..fleet import Fleet
+from ..placement import WantEdit
+
+__all__ = ["AT_ONCE", "DRAIN", "Drainer"]
+
+AT_ONCE = 16
+"""Moves on their way at one time."""
+
+TURN_MS = 20
+"""Between two looks, while there is something to hand over."""
+
+PATIENCE_MS = 3000
+"""After so long a move has not come off: the next attempt."""
+
+DRAIN = "drain"
+"""What the `op` of these moves begins with."""
+
+
+class Drainer:
+    """Of one node, whose name is `node`."""
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._asked_ms: dict[int, int] = {}  # by shard: when its move was seen first
+        self._look_at_ms = 0
+
+    def due_ms(self, fleet: Fleet, owns: bool) -> int | None:
+        """When `edits` may have something."""
+        return self._look_at_ms if owns and fleet.leaves(self._node) else None
+
+    def edits(
+        self,
+        records: Mapping[int, ShardRecord],
+        mine: Collection[int],
+        fleet: Fleet,
+        unfit: Callable[[int], Collection[str]],
+        now_ms: int,
+    ) -> list[WantEdit]:
+        """The moves to propose now, of shards that this node owns (`mine`)."""
+        if not fleet.leaves(self._node) or now_ms < self._look_at_ms:
+            return []
+        self._look_at_ms = now_ms + TURN_MS
+        owned = Counter(dict.fromkeys(sorted(fleet.up), 0))
+        for record in records.values():
+            holder = record.owner if record.move is None else record.move.to
+            if holder is not None and holder in owned:
+                owned[holder] += 1
+        left = sorted(shard for shard in mine if shard in records)
+        self._asked_ms = {s: at for s, at in self._asked_ms.items() if s in left}
+        waiting = [s for s in left if not self._moves(s, records[s], fleet, now_ms)]
+        edits: list[WantEdit] = []
+        for shard in waiting:
+            if len(edits) + len(left) - len(waiting) >= AT_ONCE:
+                break
+            edit = self._edit(shard, records[shard], fleet, set(unfit(shard)), owned)
+            if edit is not None:
+                self._asked_ms[shard] = now_ms
+                owned[edit.to or ""] += 1
+                edits.append(edit)
+        return edits
+
+    def _moves(
+        self, shard: int, record: ShardRecord, fleet: Fleet, now_ms: int
+    ) -> bool:
+        """It is on its way, and may yet arrive."""
+        if record.move is None or record.move.to not in fleet.up:
+            return False
+        return now_ms - self._asked_ms.setdefault(shard, now_ms) < PATIENCE_MS
+
+    def _edit(
+        self,
+        shard: int,
+        record: ShardRecord,
+        fleet: Fleet,
+        unfit: set[str],
+        owned: Counter[str],
+    ) -> WantEdit | None:
+        tried = None if record.move is None else record.move.to
+
+        def rank(node: str) -> tuple[bool, bool, bool, int, str]:
+            known = node in record.want
+            return (node in fleet.full, node == tried, not known, owned[node], node)
+
+        fit = fleet.up - unfit
+        members = [node for node, _ in record.isr if node in fit]
+        if members:
+            return WantEdit(shard, record.want, min(members, key=rank))
+        if self._node not in fleet.draining or not fit:
+            return None
+        chosen = min(fit, key=rank)
+        want = record.want
+        if chosen not in want:
+            want = tuple(chosen if node == self._node else node for node in want)
+        return WantEdit(shard, want, chosen)
