@@ -190,7 +190,7 @@ class MatchAccount:
     def _judge_actions(self, records: Sequence[Record]) -> None:
         logged: dict[Key, list[Record]] = {}
         for record in records:
-            if record.kind is RecordKind.ACTION:
+            if record.kind is RecordKind.ACTION and "operator" not in record.input:
                 logged.setdefault(_key(record), []).append(record)
         for key, again in logged.items():
             if len(again) > 1:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .options import Cluster, Dir, place
+from .options import Also, Cluster, Dir, place
 
 if TYPE_CHECKING:
     from ..inspect.model import InspectModel
@@ -39,6 +39,7 @@ def inspect(
             "else the installed one of its name and version.",
         ),
     ] = None,
+    also: Also = None,
     light: Annotated[
         bool, Parameter(negative=(), help="Colours for a light terminal.")
     ] = False,
@@ -52,10 +53,10 @@ def inspect(
     """
     feed: MatchFeed | None = None
     if Path(target).exists():
-        model, title = _from_file(Path(target), game, frame)
+        model, title = _from_file(Path(target), game, also or [], frame)
     else:
         feed = _feed(target, place(dir, cluster))
-        model, title = _from_cluster(feed, game, frame)
+        model, title = _from_cluster(feed, game, also or [], frame)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise OperatorError(
             "no_terminal",
@@ -71,13 +72,14 @@ def inspect(
 
 
 def _from_file(
-    file: Path, game: str | None, frame: int | None
+    file: Path, game: str | None, also: list[str], frame: int | None
 ) -> tuple[InspectModel, str]:
     from ..inspect.model import InspectModel
     from ..replay.saved_match import read_saved
 
     saved = read_saved(file)
-    return InspectModel(saved.open(game), revision=frame), f"{saved.game} {file.name}"
+    model = InspectModel(saved.open(game, also), revision=frame)
+    return model, f"{saved.game} {file.name}"
 
 
 def _feed(match: str, cluster: Path | str) -> MatchFeed:
@@ -94,7 +96,7 @@ def _feed(match: str, cluster: Path | str) -> MatchFeed:
 
 
 def _from_cluster(
-    feed: MatchFeed, game: str | None, frame: int | None
+    feed: MatchFeed, game: str | None, also: list[str], frame: int | None
 ) -> tuple[InspectModel, str]:
     import anyio
 
@@ -104,7 +106,8 @@ def _from_cluster(
 
     revisions, unread = anyio.run(feed.fetch_unread)
     records = LateRecords(unread)
-    saved = saved_log(feed.match, records, feed.take_marks(), revisions)
-    timeline = saved.open(game)
+    marks, upgrades = feed.take_marks(), feed.upgrades
+    saved = saved_log(feed.match, records, marks, revisions, upgrades)
+    timeline = saved.open(game, also)
     model = InspectModel(timeline, growing=not feed.ended, revision=frame)
     return model, f"{saved.game} {feed.match}"

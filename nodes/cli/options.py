@@ -14,6 +14,7 @@ from ..operator_error import OperatorError
 
 __all__ = [
     "DEFAULT_DIR",
+    "Also",
     "Cluster",
     "Dir",
     "Json",
@@ -43,6 +44,17 @@ Cluster = Annotated[
 ]
 Json = Annotated[
     bool, Parameter(name="--json", negative=(), help="Print one JSON object.")
+]
+
+Also = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--also",
+        negative=(),
+        show_default=False,
+        help="Another version of the game (module:attribute), of a match that was "
+        "upgraded; installed ones are found. May be repeated.",
+    ),
 ]
 
 Limit = Annotated[

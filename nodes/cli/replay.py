@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .options import Cluster, Dir, Json, place
+from .options import Also, Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
     from ...engine.record import Record
@@ -49,6 +49,7 @@ def show(
         ),
     ] = None,
     game: Rules = None,
+    also: Also = None,
     json: Json = False,
 ) -> None:
     """Show the frames of a saved match, or one of them."""
@@ -56,7 +57,7 @@ def show(
     from ..replay.saved_match import read_saved
 
     saved = read_saved(file)
-    timeline = saved.open(game)
+    timeline = saved.open(game, also or [])
     if frame is not None:
         _check_revision(timeline, frame)
         if json:
@@ -81,6 +82,7 @@ def verify(
     /,
     *,
     game: Rules = None,
+    also: Also = None,
     json: Json = False,
 ) -> int:
     """Play a saved match and compare the digest of every record; 1 if one differs.
@@ -89,10 +91,10 @@ def verify(
     """
     from ...engine.errors import DigestMismatchError, ReplayError
     from ...engine.replay.verify import verify_log
-    from ..replay.saved_match import find_machine, read_saved
+    from ..replay.saved_match import find_machine, find_older, read_saved
 
     saved = read_saved(file)
-    machine = find_machine(saved, game)
+    machine, older = find_machine(saved, game), find_older(saved, also or [])
     report: dict[str, Any] = {
         "file": str(file),
         "match": saved.match,
@@ -102,7 +104,7 @@ def verify(
     }
     try:
         if saved.log is not None:
-            verify_log(machine, saved.log)
+            verify_log(machine, saved.log, older)
         else:
             saved.open(game).play()
     except ReplayError as error:
@@ -157,6 +159,7 @@ def export(
         ),
     ] = False,
     game: Rules = None,
+    also: Also = None,
     dir: Dir = None,
     cluster: Cluster = None,
     json: Json = False,
@@ -173,7 +176,7 @@ def export(
         records = fetch_committed(where, match)
     else:
         records = fetch_records(where, match, epoch)
-    data, verified = _written(match, records, game, envelope=envelope)
+    data, verified = _written(match, records, game, also or [], envelope=envelope)
     target = out or Path(f"{match}.{'json' if envelope else 'hotseat'}")
     write_new(target, data)
     report = {
@@ -196,6 +199,7 @@ def diff(
     /,
     *,
     game: Rules = None,
+    also: Also = None,
     json: Json = False,
 ) -> int:
     """Name the first revision and field in which two matches differ; 1 if they do."""
@@ -207,7 +211,8 @@ def diff(
         raise OperatorError(
             "wrong_game", f"{a} is a match of {first.game}, {b} of {second.game}"
         )
-    found = compare_timelines(first.open(game), second.open(game))
+    older = also or []
+    found = compare_timelines(first.open(game, older), second.open(game, older))
     if json:
         report: dict[str, Any] = {"a": str(a), "b": str(b), "same": found is None}
         names = ("revision", "field", "before", "after")
@@ -267,7 +272,12 @@ def check(
 
 
 def _written(
-    match: str, records: Sequence[Record], game: str | None, *, envelope: bool
+    match: str,
+    records: Sequence[Record],
+    game: str | None,
+    also: Sequence[str],
+    *,
+    envelope: bool,
 ) -> tuple[bytes, bool]:
     """What is written of a log, and whether it was verified: its game may be missing.
 
@@ -277,10 +287,11 @@ def _written(
     from ...engine.replay.envelope import write_envelope
     from ...engine.replay.log_file import write_log_file
     from ...engine.replay.save import save_log
-    from ..replay.saved_match import find_machine, saved_log
+    from ..replay.saved_match import find_machine, find_older, saved_log
 
+    saved = saved_log(match, records)
     try:
-        machine = find_machine(saved_log(match, records), game)
+        machine, older = find_machine(saved, game), find_older(saved, also)
     except OperatorError as error:
         if game is not None or envelope:
             raise
@@ -288,7 +299,7 @@ def _written(
         return write_log_file(records), False
     if envelope:
         return write_envelope(save_log(machine, records)).encode(), True
-    return write_log_file(records, machine), True
+    return write_log_file(records, machine, older), True
 
 
 def _check_revision(timeline: Timeline, revision: int) -> None:

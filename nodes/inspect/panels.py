@@ -68,14 +68,20 @@ _KINDS: Final[Mapping[str, Tone]] = {
     "internal": "dim",
     "timeout": "bad",
     "takeback": "bad",
+    "edit": "bad",
+    "upgrade": "bad",
+    "terminate": "bad",
 }
+
+# What is none of the game's events is named by its kind.
+_OWN_KINDS: Final = frozenset({"timeout", "takeback", "edit", "upgrade", "terminate"})
 
 
 def _row_line(row: Row, width: int) -> Line:
     event = row.event
     if row.kind == "initial":
         event = "(created)"
-    elif row.kind in ("timeout", "takeback"):
+    elif row.kind in _OWN_KINDS:
         event = f"({row.kind})"
     elif row.kind == "internal":
         event = f"+ {event}"

@@ -120,7 +120,7 @@ class Account:
             for record in records
             if record.kind is RecordKind.ACTION
             and record.input["seat"] == self.seat
-            and record.input["session"] == self.session
+            and record.input.get("session") == self.session  # an operator has none
         }
         for action, acted in self._actions.items():
             record = logged.pop(action, None)

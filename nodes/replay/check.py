@@ -18,7 +18,7 @@ from ...engine.machine import Machine
 from ...engine.replay.compare import Difference, compare_log, compare_timelines
 from ...engine.replay.timeline import open_timeline
 from ..operator_error import OperatorError
-from .saved_match import SavedMatch, read_saved
+from .saved_match import SavedMatch, find_older, read_saved
 
 __all__ = ["Checked", "check_files", "compared"]
 
@@ -66,7 +66,7 @@ def compared(saved: SavedMatch, new: Machine, old: Machine | None) -> Difference
     """Where new code does something else with a saved match; None if nowhere.
 
     Raises:
-        OperatorError: wrong_game, or nothing_to_compare with.
+        OperatorError: wrong_game, version_missing, or nothing_to_compare with.
         EngineError: The match does not start under the old code.
     """
     if saved.game != new.game.name:
@@ -75,9 +75,10 @@ def compared(saved: SavedMatch, new: Machine, old: Machine | None) -> Difference
         )
     if old is not None:
         recording = saved.recording
-        before = open_timeline(old, recording)
+        older = find_older(saved)
+        before = open_timeline(old, recording, older)
         try:
-            after = open_timeline(new, recording)
+            after = open_timeline(new, recording, older)
         except EngineError as error:
             return Difference(0, "answer", "accepted", str(error))
         return compare_timelines(before, after)
@@ -86,7 +87,7 @@ def compared(saved: SavedMatch, new: Machine, old: Machine | None) -> Difference
             "nothing_to_compare",
             "an envelope holds no digests; name the old code with --old",
         )
-    return compare_log(new, saved.log)
+    return compare_log(new, saved.log, find_older(saved))
 
 
 def _fields(found: Difference) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from pathlib import Path
 from ...engine.definition import Game
 from ...engine.errors import EngineError
 from ...engine.machine import Machine, compile_game
-from ...engine.record import Record
+from ...engine.record import Record, RecordKind
 from ...engine.replay.envelope import Envelope, read_envelope
 from ...engine.replay.log_file import LogFile, is_log_file, read_log_file
 from ...engine.replay.recording import Recording, recording_of
 from ...engine.replay.timeline import Timeline, open_timeline
 from ...engine.snapshot import Snapshot
+from ...engine.versions import FindMachine, no_machines
 from ..games import GameError, find_game, installed_games
 from ..operator_error import OperatorError
 
@@ -25,6 +26,7 @@ __all__ = [
     "FILE_BYTES_MAX",
     "SavedMatch",
     "find_machine",
+    "find_older",
     "read_saved",
     "saved_log",
     "write_new",
@@ -61,8 +63,9 @@ class SavedMatch:
 
     @property
     def version(self) -> str | None:
-        """The version of its game; an envelope has none."""
-        version = self.recording.creation.get("version")
+        """The version of its game that it ends with; an envelope has none."""
+        recording = self.recording
+        version = recording.version_at(len(recording.records) - 1)
         return None if version is None else str(version)
 
     @property
@@ -71,13 +74,24 @@ class SavedMatch:
         identity = self.recording.creation.get("id")
         return None if identity is None else str(identity)
 
-    def open(self, game: str | None) -> Timeline:
+    @property
+    def older(self) -> list[str]:
+        """The versions that it was played under before it was upgraded."""
+        recording = self.recording
+        places = [0, *recording.upgrades]
+        versions = [str(recording.version_at(place)) for place in places]
+        return [one for one in dict.fromkeys(versions[:-1]) if one != self.version]
+
+    def open(self, game: str | None, also: Sequence[str] = ()) -> Timeline:
         """Look at it under the game of that spec, by default the installed one.
+
+        `also` are specs of other versions, if the match was upgraded.
 
         Raises:
             OperatorError: The game cannot be had, or the match does not start under it.
         """
-        return open_timeline(find_machine(self, game), self.recording)
+        machine = find_machine(self, game)
+        return open_timeline(machine, self.recording, find_older(self, also))
 
 
 def read_saved(path: Path) -> SavedMatch:
@@ -115,14 +129,18 @@ def saved_log(
     records: Sequence[Record],
     marks: Mapping[int, Callable[[], Snapshot]] | None = None,
     revisions: Sequence[int] | None = None,
+    upgrades: Sequence[int] = (),
 ) -> SavedMatch:
     """A log that is at hand, as if it came from a file called as the match.
 
-    With `revisions`, those that the records led to, no record is read for them.
+    With `revisions`, those that the records led to, no record is read for them, and
+    `upgrades` says which of them changed the game's version.
     """
     if revisions is None:
         revisions = [record.revision_after for record in records]
-    return SavedMatch(Path(match), LogFile(records, marks or {}, (), revisions))
+        upgrades = [r.index for r in records if r.kind is RecordKind.UPGRADE]
+    log = LogFile(records, marks or {}, (), revisions, list(upgrades))
+    return SavedMatch(Path(match), log)
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -155,7 +173,38 @@ def find_machine(saved: SavedMatch, spec: str | None) -> Machine:
     return compile_game(game)
 
 
-def _installed(saved: SavedMatch) -> Game:
+def find_older(saved: SavedMatch, also: Sequence[str] = ()) -> FindMachine:
+    """Where the versions are that a match was played under before it was upgraded.
+
+    They are looked for among the games of the specs `also`, and the installed ones.
+
+    Raises:
+        OperatorError: version_missing; or one of `also` cannot be had.
+    """
+    older = saved.older
+    if not older:
+        return no_machines
+    found: dict[tuple[str, str], Game] = {}
+    for game in [*map(find_game, also), *_installed_versions(saved)]:
+        found.setdefault((game.name, game.version), game)
+    for version in older:
+        if (saved.game, version) not in found:
+            raise OperatorError(
+                "version_missing",
+                f"{saved.path} was played under version {version} of {saved.game} "
+                "too, which is not installed",
+                hint="name that game with --also MODULE:game",
+            )
+
+    def find(name: str, version: str) -> Machine | None:
+        game = found.get((name, version))
+        return None if game is None else compile_game(game)
+
+    return find
+
+
+def _installed_versions(saved: SavedMatch) -> list[Game]:
+    """The installed games of its name."""
     named: list[Game] = []
     for name in installed_games():
         try:
@@ -164,6 +213,11 @@ def _installed(saved: SavedMatch) -> Game:
             continue  # another game's fault; `hotseat game list` shows it
         if game.name == saved.game:
             named.append(game)
+    return named
+
+
+def _installed(saved: SavedMatch) -> Game:
+    named = _installed_versions(saved)
     fitting = [game for game in named if saved.version in (None, game.version)]
     if len(fitting) == 1:
         return fitting[0]
