@@ -138,6 +138,10 @@ def nodes_table(nodes: Iterable[NodeRow]) -> Table:
     """A row for each node, those too that do not answer."""
     table = _table("node", "state", right=_NODE_NUMBERS)
     for node in nodes:
+        if node.elsewhere:
+            known = map(cell, (node.shards, node.following))
+            table.add_row(cell(node.node), cell("elsewhere"), *known)
+            continue
         if not node.reachable:
             table.add_row(cell(node.node), cell(f"no answer ({node.error})", "red"))
             continue

@@ -12,7 +12,11 @@ from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
+
+    from ..operator.survey_rows import ShardRow
 
 __all__ = ["status"]
 
@@ -23,7 +27,8 @@ SHARDS_SHOWN_MAX = 64
 def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
     """Show the nodes, the shards they own, who holds copies, the matches.
 
-    Exit status 0: every node is ready. 1: some are not. 3: none answers.
+    Exit status 0: every node is ready, or lives on another machine. 1: some are not.
+    3: none answers.
     """
     import anyio
 
@@ -35,18 +40,24 @@ def status(*, dir: Dir = None, cluster: Cluster = None, json: Json = False) -> i
     nodes = found["nodes"]
     if not any(node["reachable"] for node in nodes):
         return ExitCode.UNREACHABLE
-    return ExitCode.OK if all(node["ready"] for node in nodes) else ExitCode.FAILED
+    fine = all(node["ready"] or node["elsewhere"] for node in nodes)
+    return ExitCode.OK if fine else ExitCode.FAILED
 
 
 async def _ask_all(place: Path | str) -> dict[str, Any]:
     """Ask every door of the cluster at once."""
-    from ..operator.ask_cluster import ask_cluster, find_cluster
+    from ..operator.ask_cluster import ask_all, find_cluster
+    from ..operator.doors import find_doors
+    from ..operator.survey import survey
 
     home = await find_cluster(place)
-    answers = await ask_cluster(home, "status")
-    nodes = [_row(node, home.door(node), answer) for node, answer in answers.items()]
+    doors = await find_doors(home)
+    answers = await ask_all(doors, "status")
+    nodes = [_row(node, doors.of(node), answer) for node, answer in answers.items()]
     copies = home.redundancy.copies or 1
     table = _shards(home.shards, nodes)
+    if any(node["elsewhere"] for node in nodes):
+        _add_recorded(table, (await survey(home)).shards)
     return {
         "cluster": home.cluster,
         "dir": str(home.path),
@@ -76,6 +87,14 @@ def _shards(count: int, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def _add_recorded(table: list[dict[str, Any]], shards: Sequence[ShardRow]) -> None:
+    """The shards whose owner cannot be asked from here, as the coordinator has them."""
+    for row, shard in zip(table, shards, strict=True):
+        if not row["owner"] and shard.serving:
+            isr = list(shard.isr)
+            row |= {"owner": shard.owner, "epoch": shard.epoch, "isr": isr}
+
+
 def _row(
     node: str, door: str, answer: dict[str, Any] | OperatorError
 ) -> dict[str, Any]:
@@ -83,6 +102,7 @@ def _row(
         "node": node,
         "door": door,
         "reachable": True,
+        "elsewhere": False,
         "ready": False,
         "shards": [],
         "following": 0,
@@ -94,7 +114,12 @@ def _row(
         "set_apart": [],
     }
     if isinstance(answer, OperatorError):
-        return row | {"reachable": False, "error": answer.code}
+        elsewhere = answer.code == "elsewhere"
+        return row | {
+            "reachable": False,
+            "elsewhere": elsewhere,
+            "error": answer.code,
+        }
     return row | answer
 
 
@@ -114,9 +139,11 @@ def _show(found: dict[str, Any]) -> None:
         table.add_column(column, justify="right")
     for node in found["nodes"]:
         said = "ready" if node["ready"] else "not ready"
+        if not node["reachable"]:
+            said = "elsewhere" if node["elsewhere"] else "no answer"
         table.add_row(
             cell(node["node"]),
-            said if node["reachable"] else "no answer",
+            said,
             str(len(node["shards"])),
             str(node["following"]),
             str(node["matches"]),

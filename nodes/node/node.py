@@ -27,6 +27,7 @@ from ..nng_door import DoorServer
 from ..operator.commands import Commands
 from ..operator.door import Door, Operation
 from ..operator.match_records import give_records
+from ..operator.node_page import give_nodes
 from ..operator.operations import operator_operations
 from ..operator.operations_log import OperationsLog
 from ..operator.replica_digests import give_digests
@@ -95,6 +96,7 @@ class Node:
         self._owners_changed = anyio.Event()
         self.failure: CoordinatorError | None = None
         self._linked: set[str] = set()
+        self._nodes: Mapping[str, NodeRecord] = {}
         self._registered: set[str] = set()
         name, home = config.node.id, parts.home
         cluster, keys = _cluster_record(config), Keys(config.cluster.id)
@@ -273,6 +275,7 @@ class Node:
         self.supervisor.set_apart(match, "quarantined")
 
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
+        self._nodes = nodes
         self._registered = nodes.keys() - {self._endpoint.identity.process}
 
     def _operations(self, shards: int, pins: PinTable) -> Mapping[str, Operation]:
@@ -285,10 +288,16 @@ class Node:
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,
+            "nodes": partial(self._give_nodes, shards),
             "records": partial(give_records, self.supervisor),
             "status": self.tell.status,
             "stop": self._stop,
         }
+
+    def _give_nodes(self, shards: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+        runner = self._replicator.runner
+        core = None if runner is None else runner.core
+        return give_nodes(self._nodes, core, range(shards))
 
     def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()

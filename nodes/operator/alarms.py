@@ -59,7 +59,8 @@ def _of_node(
     node: NodeRow, status: dict[str, Any] | OperatorError
 ) -> Iterator[AlarmRow]:
     if isinstance(status, OperatorError):
-        yield _alarm("node_silent", node.node, status.code)
+        if not node.elsewhere:
+            yield _alarm("node_silent", node.node, status.code)
         return
     if not node.ready:
         yield _alarm("node_not_ready", node.node)

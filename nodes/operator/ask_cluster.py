@@ -1,4 +1,4 @@
-"""Finds a cluster, asks the command doors of all its nodes, says when none answers."""
+"""Finds a cluster, asks the command doors of its nodes, says when none answers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .ask_door import ask_door
+from .doors import Doors, find_doors
 
-__all__ = ["ask_cluster", "cluster_unreachable", "find_cluster"]
+__all__ = ["ask_all", "ask_cluster", "cluster_unreachable", "find_cluster"]
 
 
 async def find_cluster(place: Path | str) -> ClusterDir:
@@ -30,20 +31,29 @@ async def find_cluster(place: Path | str) -> ClusterDir:
 async def ask_cluster(
     home: ClusterDir, op: str, **fields: Any
 ) -> dict[str, dict[str, Any] | OperatorError]:
-    """What each node answers, or why it does not; in natural order of the nodes."""
-    nodes = home.node_names()
-    answers: dict[str, dict[str, Any] | OperatorError] = {}
+    """What each node answers, or why it does not; in natural order of the nodes.
 
-    async def ask(node: str) -> None:
+    A node that cannot be asked from here answers `Elsewhere`.
+    """
+    return await ask_all(await find_doors(home), op, **fields)
+
+
+async def ask_all(
+    doors: Doors, op: str, **fields: Any
+) -> dict[str, dict[str, Any] | OperatorError]:
+    """The same, of doors that were found before."""
+    answers: dict[str, dict[str, Any] | OperatorError] = {**doors.away}
+
+    async def ask(node: str, door: str) -> None:
         try:
-            answers[node] = await ask_door(home.door(node), op, **fields)
+            answers[node] = await ask_door(door, op, **fields)
         except OperatorError as error:
             answers[node] = error
 
     async with anyio.create_task_group() as tasks:
-        for node in nodes:
-            tasks.start_soon(ask, node)
-    return {node: answers[node] for node in nodes}
+        for node, door in doors.reached.items():
+            tasks.start_soon(ask, node, door)
+    return {node: answers[node] for node in doors.nodes()}
 
 
 def cluster_unreachable(message: str) -> OperatorError:

@@ -16,6 +16,7 @@ the server's own waiting for requests lies outside of that, as nng demands.
     matches    those that this node serves, a page of those asked for
     locate     of the match `match`: its shard, and who owns that as far as known here
     metrics    all statistics, as text in the format of Prometheus
+    nodes      all of the cluster, as far as it knows them
     operate    run the command `verb` on `target`; see `commands`
     operation  what became of the command `id`
     operations the newest commands of the whole cluster

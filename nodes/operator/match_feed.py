@@ -23,8 +23,9 @@ from ...runtime.errors import CodecError
 from ...runtime.lifecycle import ActorState
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .ask_cluster import ask_cluster, find_cluster
+from .ask_cluster import ask_all, find_cluster
 from .ask_door import DoorUnreachable, ask_door
+from .doors import find_doors
 
 __all__ = ["FeedBroken", "MatchFeed"]
 
@@ -104,13 +105,14 @@ class MatchFeed:
                 if error.code != _ELSEWHERE:
                     raise self._refusal(error) from error
         home = await find_cluster(self._place)
-        answers = await ask_cluster(home, "records", match=self.match, first=first)
+        doors = await find_doors(home)
+        answers = await ask_all(doors, "records", match=self.match, first=first)
         owners = {
             node: answer for node, answer in answers.items() if isinstance(answer, dict)
         }
         if owners:
             node = max(owners, key=lambda name: int(owners[name]["epoch"]))
-            self._door = home.door(node)
+            self._door = doors.of(node)
             return owners[node]
         errors = [each for each in answers.values() if isinstance(each, OperatorError)]
         raise self._nobody(errors)

@@ -7,8 +7,9 @@ from typing import Any
 from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .ask_cluster import ask_cluster, cluster_unreachable
+from .ask_cluster import ask_all, cluster_unreachable
 from .ask_door import DoorRefused, ask_door
+from .doors import Doors, find_doors
 from .rows import ActorRow, MatchRow, PlayRow, ReplicaRow, read_row
 from .survey_rows import CopyRow, FoundMatches, MatchShown
 
@@ -36,7 +37,8 @@ async def find_matches(
         OperatorError: cluster_unreachable; or a node says no.
     """
     wanted = limit + 1 if sort == "shard" else SORTED_MAX
-    first = await ask_cluster(home, "matches", limit=wanted, **asked)
+    doors = await find_doors(home)
+    first = await ask_all(doors, "matches", limit=wanted, **asked)
     if first and all(isinstance(one, OperatorError) for one in first.values()):
         raise _none_answers(first)
     found: dict[str, MatchRow] = {}
@@ -51,7 +53,7 @@ async def find_matches(
                 if answer["next"] is None or len(rows) >= wanted:
                     break
                 answer = await ask_door(
-                    home.door(node),
+                    doors.of(node),
                     "matches",
                     after=answer["next"],
                     limit=wanted - len(rows),
@@ -81,13 +83,14 @@ async def show_match(
     Raises:
         OperatorError: unknown_match, cluster_unreachable, or a node says no.
     """
-    answers = await ask_cluster(home, "match", match=match)
+    doors = await find_doors(home)
+    answers = await ask_all(doors, "match", match=match)
     given = {n: a for n, a in answers.items() if not isinstance(a, OperatorError)}
     silent = {n: a.code for n, a in answers.items() if isinstance(a, OperatorError)}
     if not given:
         raise _none_answers(answers)
     shard = next(iter(given.values()))["shard"]
-    replicas = await _replicas(home, shard)
+    replicas = await _replicas(doors, shard)
     copies = tuple(
         _copy(node, answer, replicas.get(node)) for node, answer in given.items()
     )
@@ -106,16 +109,16 @@ async def show_match(
         agree=_agree(holders),
         silent=silent,
     )
-    return await _with_state(home, shown) if state else shown
+    return await _with_state(doors, shown) if state else shown
 
 
-async def _with_state(home: ClusterDir, shown: MatchShown) -> MatchShown:
+async def _with_state(doors: Doors, shown: MatchShown) -> MatchShown:
     from msgspec.structs import replace
 
     from ...runtime.codec import unpack
 
     match, node = shown.match.match, shown.match.node
-    answer = await ask_door(home.door(node), "match", match=match, state=True)
+    answer = await ask_door(doors.of(node), "match", match=match, state=True)
     if "g" not in answer:
         raise OperatorError(
             "state_unavailable",
@@ -127,8 +130,8 @@ async def _with_state(home: ClusterDir, shown: MatchShown) -> MatchShown:
     return replace(shown, match=row, play=play, g=unpack(answer["g"]))
 
 
-async def _replicas(home: ClusterDir, shard: int) -> dict[str, ReplicaRow]:
-    answers = await ask_cluster(home, "shards", shard=shard)
+async def _replicas(doors: Doors, shard: int) -> dict[str, ReplicaRow]:
+    answers = await ask_all(doors, "shards", shard=shard)
     return {
         node: read_row(ReplicaRow, row)
         for node, answer in answers.items()

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from ..cluster_dir import ClusterDir
 from ..operator_error import OperatorError
 from .alarms import find_alarms
-from .ask_cluster import ask_cluster
+from .ask_cluster import ask_all
 from .ask_door import DoorRefused, ask_door
+from .doors import Doors, Elsewhere, find_doors
 from .rows import ReplicaRow, read_row
 from .survey_rows import ClusterRow, NodeRow, Rates, ShardRow, ShardShown
 
@@ -50,19 +51,21 @@ class Survey:
 
 async def survey(home: ClusterDir) -> Survey:
     """Ask every node for its status and its shards."""
-    statuses = await ask_cluster(home, "status")
-    replicas = await _all_replicas(home, statuses)
+    doors = await find_doors(home)
+    statuses = await ask_all(doors, "status")
+    replicas = await _all_replicas(doors, statuses)
     copies = home.redundancy.copies or 1
     shards = tuple(
         merge_shard(
             number,
             {node: rows[number] for node, rows in replicas.items() if number in rows},
             copies,
+            _elsewhere(doors),
         )
         for number in range(home.shards)
     )
     nodes = tuple(
-        _node_row(node, home.door(node), status, shards)
+        _node_row(node, doors.of(node), status, shards)
         for node, status in statuses.items()
     )
     row = ClusterRow(
@@ -86,15 +89,22 @@ async def survey(home: ClusterDir) -> Survey:
 
 
 def merge_shard(
-    shard: int, replicas: Mapping[str, ReplicaRow], copies: int
+    shard: int,
+    replicas: Mapping[str, ReplicaRow],
+    copies: int,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> ShardRow:
-    """One shard, by what the nodes say of it."""
+    """One shard, by what the nodes say of it.
+
+    An owner that lives, and cannot be asked from here, is believed to serve.
+    """
     if not replicas:
         return ShardRow(shard=shard, short=copies)
     best = max(replicas.items(), key=lambda one: _weight(one[1]))[1]
     owner = replicas.get(best.owner)
     served = owner is not None and owner.serving and owner.epoch == best.epoch
-    told = owner if served and owner is not None else best
+    served = served or best.owner in elsewhere
+    told = best if owner is None or not served else owner
     return ShardRow(
         shard=shard,
         owner=best.owner,
@@ -142,7 +152,8 @@ def with_rates(before: Survey | None, now: Survey) -> Survey:
 
 async def show_shard(home: ClusterDir, shard: int) -> ShardShown:
     """One shard, and what each node says of it."""
-    answers = await ask_cluster(home, "shards", shard=shard)
+    doors = await find_doors(home)
+    answers = await ask_all(doors, "shards", shard=shard)
     replicas: dict[str, ReplicaRow] = {}
     silent: dict[str, str] = {}
     for node, answer in answers.items():
@@ -151,15 +162,16 @@ async def show_shard(home: ClusterDir, shard: int) -> ShardShown:
             continue
         for row in answer["shards"]:
             replicas[node] = read_row(ReplicaRow, row)
-    merged = merge_shard(shard, replicas, home.redundancy.copies or 1)
+    copies = home.redundancy.copies or 1
+    merged = merge_shard(shard, replicas, copies, _elsewhere(doors))
     return ShardShown(shard=merged, replicas=replicas, silent=silent)
 
 
 async def _all_replicas(
-    home: ClusterDir, statuses: Mapping[str, dict[str, Any] | OperatorError]
+    doors: Doors, statuses: Mapping[str, dict[str, Any] | OperatorError]
 ) -> dict[str, dict[int, ReplicaRow]]:
     """By node and shard; without the nodes that do not answer, or know no `shards`."""
-    first = await ask_cluster(home, "shards")
+    first = await ask_all(doors, "shards")
     found: dict[str, dict[int, ReplicaRow]] = {}
     for node, answer in first.items():
         if isinstance(answer, OperatorError) or node not in statuses:
@@ -167,7 +179,7 @@ async def _all_replicas(
         rows = [*answer["shards"]]
         try:
             while answer["next"] is not None:
-                answer = await ask_door(home.door(node), "shards", after=answer["next"])
+                answer = await ask_door(doors.of(node), "shards", after=answer["next"])
                 rows += answer["shards"]
             read = [read_row(ReplicaRow, row) for row in rows]
         except OperatorError:
@@ -188,7 +200,16 @@ def _node_row(
     shards: tuple[ShardRow, ...],
 ) -> NodeRow:
     if isinstance(status, OperatorError):
-        return NodeRow(node=node, door=door, reachable=False, error=status.code)
+        owned = [shard for shard in shards if shard.owner == node and shard.serving]
+        return NodeRow(
+            node=node,
+            door=door,
+            reachable=False,
+            error=status.code,
+            elsewhere=isinstance(status, Elsewhere) and status.registered,
+            shards=len(owned),
+            following=sum(node in s.isr and s.owner != node for s in shards),
+        )
     statistics = status.get("statistics", {})
     counters = {
         name: int(statistics.get(part, {}).get(key, 0))
@@ -214,6 +235,11 @@ def _node_row(
         raise DoorRefused(
             "malformed_answer", f"the status of {node} is not understood: {error!r}"
         ) from error
+
+
+def _elsewhere(doors: Doors) -> frozenset[str]:
+    """The nodes that live, and cannot be asked from here."""
+    return frozenset(node for node, why in doors.away.items() if why.registered)
 
 
 def _set_apart(statuses: Mapping[str, dict[str, Any] | OperatorError]) -> set[str]:

@@ -57,6 +57,9 @@ class NodeRow(Row, frozen=True, kw_only=True):
     reachable: bool
     error: str = ""
     """The code of why it is not."""
+    elsewhere: bool = False
+    """It runs on another machine, and is not reached from here: what is told of it is
+    what the coordinator knows."""
     ready: bool = False
     """It serves, or follows in sync, all that is meant for it."""
     shards: int = 0

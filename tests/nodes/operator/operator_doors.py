@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hotseat.nodes.cluster_dir import ClusterDir
-from hotseat.nodes.operator import ask_cluster, match_search, survey
+from hotseat.nodes.operator import ask_cluster, doors, match_search, survey
 from hotseat.nodes.operator.ask_door import DoorRefused, DoorUnreachable
 from hotseat.nodes.operator.door import DoorError
 from hotseat.nodes.operator.match_page import give_matches
@@ -38,6 +38,8 @@ class PretendedNode:
         self.set_apart: list[dict[str, Any]] = []
         self.committed = 0
         self.statistics: dict[str, dict[str, Any]] = {}
+        self.others: dict[str, dict[str, Any]] = {}
+        """What it knows of nodes that are not of this folder."""
         self.silent = False
         self.old = False
         """Of a build that knows none of these operations."""
@@ -49,6 +51,8 @@ class PretendedNode:
             return self._status()
         if self.old:
             raise DoorError("unknown_op", "This node knows: status.")
+        if op == "nodes":
+            return {"nodes": self.others}
         if op == "shards":
             wanted = asked.get("shard")
             rows = [r for s, r in self.shards.items() if wanted in (None, s)]
@@ -85,7 +89,7 @@ class Doors:
         self._by_door = {self.home.door(name): node for name, node in nodes.items()}
         for name in nodes:
             self.home.pid_path(name).touch()
-        for module in (ask_cluster, match_search, survey):
+        for module in (ask_cluster, doors, match_search, survey):
             monkeypatch.setattr(module, "ask_door", self.ask)
 
     async def ask(self, address: str, op: str, **fields: Any) -> dict[str, Any]:
