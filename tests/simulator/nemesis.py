@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hotseat.runtime.control_plane import ShardRecord
 
+from .drains import Drains
 from .network import COORDINATOR
 from .operators import Operator
 from .process import Process
@@ -42,6 +43,7 @@ class Nemesis:
         self._names = list(world.settings.faults)
         self._weights = list(world.settings.faults.values())
         self.operator = Operator(world, self._draw)
+        self.drains = Drains(world, self._draw)
 
     def begin(self) -> None:
         """Strike until `stop`."""
@@ -192,6 +194,16 @@ class Nemesis:
         if not any(self._spares_stop(process) for process in processes):
             for process in processes:
                 self.stop_process(process, "stop_all", self._draw.choice(RESTART_MS))
+
+    def drain(self) -> None:
+        """A node is drained, and some time later no more."""
+        self.drains.drain(self._node())
+
+    def drain_stop(self) -> None:
+        """A node is drained for a restart; then its process is told to stop."""
+        process = self._anyone()
+        if process is not None and not self._spares_stop(process):
+            self.drains.restart(process)
 
     def stop_process(self, process: Process, name: str, restart_ms: int) -> None:
         """Tell a process to stop."""

@@ -240,6 +240,10 @@ class Process:
         """It is told to end; its node starts again so much later."""
         self._put(self._take_stop, restart_ms)
 
+    def let_go(self) -> None:
+        """It is about to be told to end: it asks to be let out of in-sync sets."""
+        self._put(self._take_let_go)
+
     def answered(self, number: int, outcome: CasOutcome) -> None:
         self._put(self._take_answer, number, outcome)
 
@@ -301,6 +305,9 @@ class Process:
         if self.leaving is None:
             self.runner.stand_down(self.now_ms())
             self.leaving = Leaving(self, restart_ms)
+
+    def _take_let_go(self) -> None:
+        self.runner.leave(self.now_ms())
 
     def _take_message(self, source: str, message: Message) -> None:
         if self.leaving is None:

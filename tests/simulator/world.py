@@ -206,6 +206,7 @@ class World:
         self.trace.note("heal")
         self.healed = True
         self.nemesis.stop()
+        self.nemesis.drains.end()
         self.network.heal()
         self.coordinator.heal()
         for disk in self.disks.values():
