@@ -26,7 +26,8 @@ from .fleet import Fleet
 from .frame import ShardEntry
 from .journal import StoreOp
 from .rebalance import BalancePlan
-from .replication.message import Message, Piece, Raw
+from .replication.manifest import Manifest
+from .replication.message import ManifestLine, Message, Piece, Raw
 from .replication.node import NodeReplicas
 from .replication.output import (
     Alarm,
@@ -46,7 +47,15 @@ from .replication.output import (
     Wiped,
 )
 
-__all__ = ["FeedPage", "Host", "Leaving", "ReplicaIo", "ReplicaRunner", "compose_group"]
+__all__ = [
+    "FeedPage",
+    "Host",
+    "Judged",
+    "Leaving",
+    "ReplicaIo",
+    "ReplicaRunner",
+    "compose_group",
+]
 
 ROUNDS_MAX = 10_000
 """Of one settling: far beyond what a host can ask for; then it and the core ping-pong.
@@ -58,12 +67,22 @@ class FeedPage:
     """A page of a shard's states for a learner; `cursor` None: it was the last.
 
     `withheld`: some of it cannot be read here. The learner is given nothing more, for
-    it must not join the in-sync set without it.
+    it must not join the in-sync set without it. `lines`: the matches that it completes.
     """
 
     pieces: tuple[Piece, ...]
     cursor: str | None
     withheld: bool = False
+    lines: tuple[ManifestLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is here of a page that was installed: not so these matches, of its lines;
+    and what those lines come to that were so, in all of the install."""
+
+    differing: tuple[str, ...] = ()
+    held: bytes = Manifest().digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +135,9 @@ class Host(Protocol):
     def install(self, install: Install) -> tuple[StoreOp, ...]:
         """Take states from the owner; what is to be persisted of them."""
 
+    def judge(self, install: Install) -> Judged:
+        """Compare what came of it with its lines; asked right behind `install`."""
+
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         """A match changes its shard; what is to be persisted of it."""
 
@@ -161,6 +183,7 @@ class ReplicaRunner:
         self._io = io
         self._wall_ms = wall_ms
         self._held = 0  # > 0: inside `batch`, or settling
+        self._arrived: dict[int, list[StoreOp]] = {}  # states, to be persisted next
         self._now_ms = 0
 
     @contextmanager
@@ -309,7 +332,7 @@ class ReplicaRunner:
 
     def ask_state(self, shard: int, match: str, now_ms: int) -> None:
         """Ask the shard's owner for its copy of a match's state."""
-        self.core.ask_state(shard, match, now_ms)
+        self.core.shard(shard, now_ms).ask_state(match)
         self.settle(now_ms)
 
     def pin(self, match: str, now_ms: int) -> None:
@@ -334,11 +357,9 @@ class ReplicaRunner:
             self._io.alarm(alarm)
         for demoted in output.demoted:
             self.host.demoted(demoted)
-        installed: dict[int, list[StoreOp]] = {}
+        installed, self._arrived = self._arrived, {}
         for install in output.installs:
-            if install.page == 0:  # what came of an earlier install is wiped
-                installed[install.shard] = []
-            installed.setdefault(install.shard, []).extend(self.host.install(install))
+            self._install(install, installed)
         for split in output.splits:
             installed.setdefault(split.shard, []).extend(self.host.split(split))
         if output.journal or installed or output.ticket:
@@ -355,6 +376,23 @@ class ReplicaRunner:
             self._io.list_again()
         return output != Output(timer_ms=output.timer_ms)
 
+    def _install(self, install: Install, installed: dict[int, list[StoreOp]]) -> None:
+        """A page of states; the core decides what it was worth.
+
+        If that completes the install, these states and that are one group: they wait
+        for what the core says, in this very settling.
+        """
+        shard = install.shard
+        states = self.host.install(install)
+        judged = self.host.judge(install)
+        if install.page == 0:  # what came of an earlier install is wiped
+            installed[shard] = []
+            self._arrived.pop(shard, None)
+        first = install.page == 0
+        (installed if first else self._arrived).setdefault(shard, []).extend(states)
+        replica = self.core.shard(shard, self._now_ms)
+        replica.judged(install, judged.differing, judged.held)
+
     def _tell_host(self, output: Output) -> None:
         for committed in output.committed:
             self.host.committed(committed)
@@ -365,10 +403,19 @@ class ReplicaRunner:
         for feed in output.feeds:
             page = self.host.feed(feed)
             if not page.withheld:
-                self.core.feed(feed, page.pieces, page.cursor, self._now_ms)
+                replica = self.core.shard(feed.shard, self._now_ms)
+                replica.feed(
+                    feed.node,
+                    feed.install,
+                    page.pieces,
+                    page.cursor,
+                    self._now_ms,
+                    page.lines,
+                )
         for wanted in output.states_wanted:
             pieces = self.host.state(wanted)
-            self.core.state_copy(wanted.shard, wanted.node, pieces, self._now_ms)
+            replica = self.core.shard(wanted.shard, self._now_ms)
+            replica.state_copy(wanted.node, pieces)
         for asked in output.pin_asks:
             self.host.pin_asked(asked)
         copied: list[StoreOp] = []

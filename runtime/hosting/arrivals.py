@@ -10,16 +10,25 @@ import msgspec
 
 from ..errors import CodecError, JournalCorrupt
 from ..games import UnknownGame
-from ..journal import Buried, MatchLine, SavedHistory, SavedState, StoreOp
+from ..journal import (
+    Buried,
+    Forgotten,
+    MatchLine,
+    SavedHistory,
+    SavedState,
+    StoreOp,
+)
 from ..match_codec import unpack_state
 from ..match_state import MatchState
 from ..record_codec import unpack_record
-from ..replication.message import Piece
+from ..replica_runner import Judged
+from ..replication.manifest import Manifest
+from ..replication.message import ManifestLine, Piece
 from ..replication.output import Install
 from .hot_match import INABILITIES, HotMatch, blank_line
 from .restore import CannotRestore, play
 from .roster import Roster
-from .transfer import Assembly, Part
+from .transfer import Assembly, Part, digest_of, manifest_line
 
 __all__ = ["Arrivals"]
 
@@ -35,6 +44,17 @@ class Arrivals:
         self._behind: dict[int, tuple[str, list[bytes]]] = {}
         """By shard, of the match that is on its way: the records of its earlier parts
         that are behind its state. They may not be durable when it is to be played."""
+        self._manifests: dict[int, Manifest] = {}
+        """By shard: of what is here as the install says."""
+        self._passed: dict[int, dict[str, ManifestLine]] = {}
+        """By shard, of this page: matches that are not held, and rightly so."""
+        self._records: dict[int, tuple[str, int]] = {}
+        """By shard, of the match that came last: how many records in a row; -1: some
+        are missing between."""
+        self._again: dict[int, set[str]] = {}
+        """By shard: matches that the owner sends anew, as they differed."""
+        self._broken: dict[int, set[str]] = {}
+        """By shard, of this page: matches whose history has a gap."""
         self._copies: dict[str, Assembly] = {}
 
     def wipe(self, shard: int) -> None:
@@ -42,6 +62,7 @@ class Arrivals:
         self._installs.pop(shard, None)
         self._behind.pop(shard, None)
         self._lacking.pop(shard, None)
+        self._forget_manifest(shard)
         roster = self._roster
         for match in [m for m in self._copies if m in roster.members(shard)]:
             del self._copies[match]
@@ -69,18 +90,61 @@ class Arrivals:
                 self._malformed(shard, match, "the install ends in a piece")
             del self._installs[shard]
             self._behind.pop(shard, None)
-            self._set_apart(shard)
+            self._set_apart(shard, {line.match for line in install.lines})
+
+    def judge(self, install: Install) -> Judged:
+        """Which matches of a page are not here as its lines say; asked right behind
+        `install`. What differs is expected to be sent again."""
+        shard, manifest = install.shard, self._manifests.get(install.shard)
+        if manifest is None or install.page == 0:
+            manifest = self._manifests[shard] = Manifest()
+        broken = self._broken.pop(shard, set())
+        same = [
+            line
+            for line in install.lines
+            if line.match not in broken and line == self._held(shard, line.match)
+        ]
+        manifest.add(same)
+        self._passed.pop(shard, None)
+        known = {line.match for line in same}
+        differing = tuple(x.match for x in install.lines if x.match not in known)
+        self._again.setdefault(shard, set()).difference_update(known)
+        self._again[shard].update(differing)
+        self._roster.counts["manifests_differed"] += len(differing)
+        if install.last and not differing:
+            self._forget_manifest(shard)
+        return Judged(differing, manifest.digest())
+
+    def _held(self, shard: int, match: str) -> ManifestLine | None:
+        """How far this replica has the match."""
+        held = self._roster.members(shard).get(match)
+        if held is None:
+            return self._passed.get(shard, {}).get(match)
+        if held.state is not None and not held.stuck:
+            return ManifestLine(match, held.state.index, held.state.digest)
+        if held.line.index == held.index:
+            return ManifestLine(match, held.index, held.line.digest)
+        digest = digest_of(held.tail[-1]) if held.tail else b""
+        return ManifestLine(match, held.index, digest)
+
+    def _forget_manifest(self, shard: int) -> None:
+        self._manifests.pop(shard, None)
+        self._passed.pop(shard, None)
+        self._records.pop(shard, None)
+        self._broken.pop(shard, None)
+        self._again.pop(shard, None)
 
     def _malformed(self, shard: int, match: str, why: str) -> None:
         self._roster.alarm(shard, "install_malformed", why)
         if match:
             self._lacking.setdefault(shard, {})[match] = None
 
-    def _set_apart(self, shard: int) -> None:
+    def _set_apart(self, shard: int, told: set[str]) -> None:
         """A match that should have come is known to be lacking: this replica may be in
-        sync soon, and must not say that there is no such match."""
+        sync soon, and must not say that there is no such match. (Those that the owner
+        has `told` of are compared, and sent again.)"""
         for match in self._lacking.pop(shard, {}):
-            if match not in self._roster.matches:
+            if match not in self._roster.matches and match not in told:
                 lacking = self._roster.found(blank_line(match, shard, ""))
                 lacking.looked = True
                 why = "what the owner sent of it could not be taken"
@@ -112,8 +176,15 @@ class Arrivals:
     ) -> Iterator[tuple[StoreOp, HotMatch | None]]:
         """`index` is that of the match's last record, of all its parts."""
         line = part.line
-        if self._is_elsewhere(line, index):
+        elsewhere = self._is_elsewhere(line, index)
+        if elsewhere or line.buried:
+            passed = self._passed.setdefault(line.shard, {})
+            passed[line.match] = manifest_line(part)
+        if elsewhere:
             return
+        self._count_records(part)
+        if line.match in self._again.get(line.shard, ()) and not part.first:
+            yield Forgotten(line.match), None  # else its first history would stay
         if line.buried:
             yield Buried(line), None
             return
@@ -128,6 +199,17 @@ class Arrivals:
         # A follower is hot; but what is over is wanted seldom.
         if not line.ended and part.state:
             self._roster.wake(match)
+
+    def _count_records(self, part: Part) -> None:
+        """A match's parts join on to each other, from its first record on."""
+        shard, match = part.line.shard, part.line.match
+        name, count = self._records.get(shard, ("", 0))
+        if part.first == 0 or name != match:
+            count = 0
+        whole = part.first == count
+        self._records[shard] = match, part.first + len(part.records) if whole else -1
+        if part.last and not whole:
+            self._broken.setdefault(shard, set()).add(match)
 
     def _keep_behind(self, part: Part) -> None:
         """Not more than are ever played behind a state."""

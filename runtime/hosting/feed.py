@@ -14,9 +14,9 @@ from ..errors import JournalCorrupt
 from ..journal import MatchLine, StoreReader
 from ..match_codec import pack_state
 from ..replica_runner import FeedPage
-from ..replication.message import Piece
+from ..replication.message import ManifestLine, Piece
 from .hot_match import HotMatch
-from .transfer import Cursor, Part, cut, pack_part
+from .transfer import Cursor, Part, cut, manifest_line, pack_part
 
 __all__ = ["Feeder"]
 
@@ -60,31 +60,43 @@ class Feeder:
         self._part_bytes = part_bytes
         self._alarm = alarm
 
-    def page(self, shard: int, text: str, limit: int) -> FeedPage:
+    def page(
+        self, shard: int, text: str, limit: int, only: tuple[str, ...] = ()
+    ) -> FeedPage:
         """The page behind a cursor, of at most `limit` bytes; withheld, if not even
-        the lines can be read of all that should be on it."""
+        the lines can be read of all that should be on it. Of all matches, or `only`
+        of these, which are in the order of their ids."""
         try:
-            return self._page(shard, Cursor.read(text), limit)
+            return self._page(shard, Cursor.read(text), limit, only)
         except JournalCorrupt as error:
             self._alarm(shard, "manifest_corrupt", f"no learner is fed: {error}")
             return FeedPage((), None, withheld=True)
 
-    def _page(self, shard: int, cursor: Cursor, limit: int) -> FeedPage:
+    def _page(
+        self, shard: int, cursor: Cursor, limit: int, only: tuple[str, ...]
+    ) -> FeedPage:
         pieces: list[Piece] = []
+        lines: list[ManifestLine] = []
+
+        def page(cursor: str | None) -> FeedPage:
+            return FeedPage(tuple(pieces), cursor, lines=tuple(lines))
+
         room = limit
         piece_bytes = min(limit, self._part_bytes)
-        for number, match in enumerate(self._ids(shard, cursor)):
+        for number, match in enumerate(self._ids(shard, cursor, only)):
             if number == _PAGE_MATCHES:
-                return FeedPage(tuple(pieces), str(cursor))
+                return page(str(cursor))
             within = cursor if cursor.within and match == cursor.match else None
-            for piece, place in self._pieces(shard, match, within, piece_bytes):
+            for piece, place, part in self._pieces(shard, match, within, piece_bytes):
                 if pieces and len(piece.data) > room:
-                    return FeedPage(tuple(pieces), str(cursor))
+                    return page(str(cursor))
                 pieces.append(piece)
                 room -= len(piece.data) + _PIECE_BYTES
                 cursor = place
+                if not place.within:
+                    lines.append(manifest_line(part))
             cursor = Cursor(match)
-        return FeedPage(tuple(pieces), None)
+        return page(None)
 
     def copy(self, shard: int, match: str, history_bytes: int) -> tuple[Piece, ...]:
         """All pieces of one match's state, with its newest records."""
@@ -106,13 +118,16 @@ class Feeder:
         body = pack_part(Part(line, first, records, self._state(shard, match)))
         return tuple(cut(match, index, body, self._part_bytes))
 
-    def _ids(self, shard: int, cursor: Cursor) -> Iterator[str]:
+    def _ids(self, shard: int, cursor: Cursor, only: tuple[str, ...]) -> Iterator[str]:
         """The ids of all matches behind a cursor, that of its own if it is within.
 
         Raises:
             JournalCorrupt: There are others, which cannot be read.
         """
         after = cursor.match
+        if only:
+            yield from (m for m in only if m > after or (cursor.within and m == after))
+            return
         here = sorted(m for m in self._matches.members(shard) if m > after)
         stored = (line.match for line in self._store.manifest(shard, after))
         last = ""
@@ -125,8 +140,8 @@ class Feeder:
 
     def _pieces(
         self, shard: int, match: str, within: Cursor | None, piece_bytes: int
-    ) -> Iterator[tuple[Piece, Cursor]]:
-        """The pieces of a match, each with the cursor behind it."""
+    ) -> Iterator[tuple[Piece, Cursor, Part]]:
+        """The pieces of a match, each with the cursor behind it, and its part."""
         offset = 0
         first = within.first if within else 0
         while True:
@@ -148,7 +163,7 @@ class Feeder:
                     place = Cursor(match, after, 0, 1, -1)
                     if part.last:
                         place = Cursor(match)
-                yield piece, place
+                yield piece, place, part
             if part.last:
                 return
             offset, first = 0, part.first + len(part.records)
@@ -176,7 +191,9 @@ class Feeder:
             self._matches.look(held)
             return held.current_line(), held.index
         line = self._store.line(match)
-        return None if line is None else (line, line.index)
+        if line is None or line.shard != shard:
+            return None  # it has gone, or is in another shard by now
+        return line, line.index
 
     def _state(self, shard: int, match: str) -> bytes:
         held = self._matches.members(shard).get(match)

@@ -19,7 +19,7 @@ from typing import Protocol
 from ..clock import Clock
 from ..journal import StoreOp
 from ..match_change import Change
-from ..replica_runner import FeedPage, Leaving
+from ..replica_runner import FeedPage, Judged, Leaving
 from ..replication.message import Entry, Piece
 from ..replication.output import (
     Alarm,
@@ -78,6 +78,8 @@ class States(Protocol):
 
     def install(self, install: Install) -> tuple[StoreOp, ...]: ...
 
+    def judge(self, install: Install) -> Judged: ...
+
     def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]: ...
 
     def split(self, split: Split) -> tuple[StoreOp, ...]: ...
@@ -130,6 +132,10 @@ class ReplicaHost:
         ops = self._states.install(install)
         self._report()
         return ops
+
+    def judge(self, install: Install) -> Judged:
+        """Compare what came of a page with what the owner says that it holds."""
+        return self._states.judge(install)
 
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         """A match changes its shard: no actor serves it where it was."""

@@ -39,7 +39,7 @@ from ..match_change import Change
 from ..match_codec import FindMachine
 from ..match_state import MatchState
 from ..record_codec import unpack_record
-from ..replica_runner import FeedPage, Leaving
+from ..replica_runner import FeedPage, Judged, Leaving
 from ..replication.message import Entry, Piece
 from ..replication.output import Alarm, Feed, Install, Split
 from ..replication.pinning import BASE_EPOCH, BASE_SEQ
@@ -87,6 +87,8 @@ class HostingStatistics:
     """Ended ones that left the memory."""
     buried: int
     copies_taken: int
+    manifests_differed: int
+    """Matches that came otherwise than the owner has them, and were sent again."""
     checkpoints: int
     alarms: int
 
@@ -314,7 +316,7 @@ class ReplicaStates:
 
     def feed(self, feed: Feed, limit: int) -> FeedPage:
         """The page behind a learner's cursor, of at most `limit` bytes."""
-        return self._feeder.page(feed.shard, feed.cursor, limit)
+        return self._feeder.page(feed.shard, feed.cursor, limit, feed.only)
 
     def state_pieces(self, match: str) -> tuple[Piece, ...]:
         """This node's copy of one match, for a follower whose own differs."""
@@ -336,6 +338,10 @@ class ReplicaStates:
             elif isinstance(op, SavedHistory):
                 self._parts[id(op)] = (op, install.shard)
         return tuple(ops)
+
+    def judge(self, install: Install) -> Judged:
+        """Which matches of a page are not here as its lines say."""
+        return self._arrivals.judge(install)
 
     def copied(self, shard: int, piece: Piece) -> tuple[StoreOp, ...]:
         """A piece of the owner's copy of a match that was wanted.
@@ -510,6 +516,7 @@ class ReplicaStates:
             put_away=counts["put_away"],
             buried=counts["buried"],
             copies_taken=counts["copies_taken"],
+            manifests_differed=counts["manifests_differed"],
             checkpoints=roster.checkpoints.done,
             alarms=counts["alarms"],
         )

@@ -15,11 +15,20 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..errors import ContentMalformed
+from ..errors import CodecError, ContentMalformed
 from ..journal import MatchLine
-from ..replication.message import Piece
+from ..record_codec import unpack_record
+from ..replication.message import ManifestLine, Piece
 
-__all__ = ["Assembly", "Cursor", "Part", "cut", "pack_part"]
+__all__ = [
+    "Assembly",
+    "Cursor",
+    "Part",
+    "cut",
+    "digest_of",
+    "manifest_line",
+    "pack_part",
+]
 
 # Bytes of one part, at most: a state is 4 MiB and a little, a record 1 MiB.
 PART_BYTES_MAX = 8 * 1024 * 1024
@@ -80,6 +89,27 @@ class Cursor(msgspec.Struct, frozen=True):
 def pack_part(part: Part) -> bytes:
     """The bytes of a part."""
     return msgspec.msgpack.encode(part)
+
+
+def manifest_line(part: Part) -> ManifestLine:
+    """How far a match is that ends with this part.
+
+    Its state may stand still before its last records: then those count.
+    """
+    line = part.line
+    end = part.first + len(part.records) - 1
+    if part.records and end > line.index:
+        return ManifestLine(line.match, end, digest_of(part.records[-1]))
+    return ManifestLine(line.match, line.index, line.digest)
+
+
+def digest_of(packed: bytes) -> bytes:
+    """What the packed record says that its match comes to; nothing, if it cannot be
+    read here."""
+    try:
+        return unpack_record(packed).digest
+    except CodecError:
+        return b""
 
 
 def cut(

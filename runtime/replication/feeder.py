@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .context import Context
 from .install import InstallFeed
-from .message import Append, Entry, InstallAcked, Nacked, Piece
+from .message import Append, Entry, InstallAcked, ManifestLine, Nacked, Piece
 from .peer import Peer
 
 __all__ = ["Feeder"]
@@ -142,6 +142,7 @@ class Feeder:
         peer: Peer,
         install: int,
         pieces: tuple[Piece, ...],
+        lines: tuple[ManifestLine, ...],
         cursor: str | None,
         now_ms: int,
     ) -> None:
@@ -149,13 +150,13 @@ class Feeder:
         feed = peer.install
         if feed is not None and feed.id == install and peer.boot is not None:
             page = (self._epoch, peer.ident, peer.boot)
-            feed.give(page, pieces, cursor, now_ms)
+            feed.give(page, pieces, lines, cursor, now_ms)
 
     def installed(self, peer: Peer, message: InstallAcked, now_ms: int) -> None:
         feed = peer.install
         if feed is None or feed.id != message.install:
             return
-        if feed.acked(message.page):
+        if feed.acked(message.page, message.differing):
             peer.install = None
             peer.valid_from = peer.nacks_from = self.serial + 1
             if not peer.position(feed.base_seq, self._context.data.log):

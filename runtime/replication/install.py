@@ -6,15 +6,28 @@ page by page; a state may be newer than the cut. From the cut on, the log follow
 A page 0 wipes what the learner holds, so it must be believed once only: it is meant
 for one identity and one start of the learner's process, installs of an epoch are
 numbered, and a replica that the record has in the in-sync set takes none.
+
+Nothing is believed to have arrived because it was sent: a page says how far each of
+its matches is, and the learner's host says which of them it does not hold so. Those are
+sent again, in pages of their own. The last page says what all lines come to; an install
+that comes to anything else is not answered, and is begun anew.
 """
 
 from __future__ import annotations
 
 from .context import Context
-from .message import InstallAcked, InstallPage, Piece
+from .manifest import Manifest
+from .message import InstallAcked, InstallPage, ManifestLine, Piece
 from .output import Feed, Install
 
 __all__ = ["InstallFeed", "InstallTaker"]
+
+MENDED_PAGES_MAX = 16
+"""Of one install: pages that did not arrive as they were sent. Then it is given up, and
+begun anew after a pause: what differs may be the owner's fault, or the memory's."""
+
+_NAMED_MAX = 5
+"""Matches that an alarm names."""
 
 
 class InstallFeed:
@@ -22,8 +35,11 @@ class InstallFeed:
 
     __slots__ = (
         "_context",
+        "_manifest",
         "_number",
+        "_only",
         "_page",
+        "_resume",
         "_sent_at",
         "base_epoch",
         "base_seq",
@@ -43,7 +59,10 @@ class InstallFeed:
         self.base_seq = data.commit
         self.base_epoch = base_epoch
         self.cursor: str | None = ""
-        """Of the page after the one on its way; None: that one is the last."""
+        """Behind what was sent of all matches; None: all of them were."""
+        self._only: dict[str, None] = {}  # to be sent again, before anything else
+        self._resume = ""  # behind what was sent of those
+        self._manifest = Manifest()
         self._number = 0
         self._page: InstallPage | None = None
         self._sent_at = now_ms
@@ -55,6 +74,7 @@ class InstallFeed:
         self,
         page: tuple[int, str, int],
         pieces: tuple[Piece, ...],
+        lines: tuple[ManifestLine, ...],
         cursor: str | None,
         now_ms: int,
     ) -> None:
@@ -62,7 +82,16 @@ class InstallFeed:
         if self._page is not None:
             return  # an answer to a question that was asked once only
         epoch, ident, boot = page
-        self.cursor = cursor
+        if self._only:
+            for line in lines:
+                self._only.pop(line.match, None)
+            self._resume = cursor or ""
+            if cursor is None:
+                self._only.clear()  # those that are left have gone meanwhile
+        else:
+            self.cursor = cursor
+        self._manifest.add(lines)
+        last = self.cursor is None and not self._only
         self._page = InstallPage(
             self._context.shard,
             epoch,
@@ -72,21 +101,29 @@ class InstallFeed:
             self.base_seq,
             self.base_epoch,
             pieces,
-            cursor is None,
+            last,
             boot,
+            lines,
+            self._manifest.digest() if last else b"",
         )
         self.begun_at = now_ms
         self._send(now_ms)
 
-    def acked(self, page: int) -> bool:
+    def acked(self, page: int, differing: tuple[str, ...]) -> bool:
         """Returns whether that was the last page."""
-        if self._page is None or page != self._number:
+        sent = self._page
+        if sent is None or page != self._number:
             return False
-        if self.cursor is None:
+        again = [line for line in sent.lines if line.match in differing]
+        self._manifest.remove(again)
+        if again:
+            self._only |= {line.match: None for line in again}
+            self._resume = ""
+        if sent.last and not self._only:
             return True
         self._page = None
         self._number += 1
-        self._ask(self.cursor)
+        self._ask(self._resume if self._only else self.cursor or "")
         return False
 
     def settle(self, now_ms: int) -> None:
@@ -105,7 +142,8 @@ class InstallFeed:
         return self._page is not None and now_ms - self.begun_at > patience
 
     def _ask(self, cursor: str) -> None:
-        feed = Feed(self._context.shard, self.node, self.id, cursor)
+        only = tuple(sorted(self._only))
+        feed = Feed(self._context.shard, self.node, self.id, cursor, only)
         self._context.effects.feeds.append(feed)
 
     def _send(self, now_ms: int) -> None:
@@ -117,7 +155,17 @@ class InstallFeed:
 class InstallTaker:
     """The learner's end."""
 
-    __slots__ = ("_answers", "_context", "_next", "_seen", "open")
+    __slots__ = (
+        "_answers",
+        "_context",
+        "_differing",
+        "_given_up",
+        "_mended",
+        "_next",
+        "_seen",
+        "_unjudged",
+        "open",
+    )
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -125,6 +173,10 @@ class InstallTaker:
         """What was here is wiped, and its replacement not whole: no log joins on."""
         self._seen = (0, 0)  # (epoch, install) that was begun last
         self._next = 0
+        self._unjudged: tuple[Install, str, InstallPage] | None = None
+        self._differing: tuple[str, ...] = ()  # of the page before `_next`
+        self._mended = 0  # pages of which something is sent again
+        self._given_up = False
         self._answers: list[tuple[int, str, InstallAcked]] = []  # (ticket, node, …)
 
     def take(self, node: str, message: InstallPage) -> bool:
@@ -137,19 +189,49 @@ class InstallTaker:
         install = (message.epoch, message.install)
         if message.page == 0 and install > self._seen and not context.in_isr():
             self._seen = install
-            self._next = 0
-            self.open = True
-            self._answers.clear()
+            self._forget()
             context.data.wipe(0, 0, complete=False)
             wiped = True
         if install != self._seen or message.page > self._next:
             return wiped  # of an older install, or ahead of a page that was lost
-        if message.page == self._next:
-            if not self.open:
-                return wiped
-            self._apply(message)
-        self._answer(node, message)
+        if message.page < self._next:
+            self._answer(node, message)
+        elif self.open and self._unjudged is None:
+            page = Install(
+                context.shard,
+                message.pieces,
+                message.page,
+                message.last,
+                message.lines,
+            )
+            context.effects.installs.append(page)
+            self._unjudged = (page, node, message)
         return wiped
+
+    def judged(self, page: Install, differing: tuple[str, ...], held: bytes) -> None:
+        """The host has the page: but for these matches it is as its lines say, and all
+        that was, in this install, comes to `held`."""
+        if self._unjudged is None or self._unjudged[0] is not page:
+            return  # its install was given up meanwhile, or it is not an owner's
+        _, node, message = self._unjudged
+        self._unjudged = None
+        self._next += 1
+        self._differing = differing
+        if differing:
+            self._mended += 1
+            self._tell_differing(differing)
+        elif message.last and message.manifest not in (b"", held):
+            self._given_up = True
+            self._context.alarm(
+                "manifest_differs",
+                f"the states that {node} sent do not come to what it says: this"
+                " replica does not join, and is sent all of them anew",
+            )
+        elif message.last:
+            self.open = False
+            base = message.base_seq, message.base_epoch
+            self._context.data.wipe(*base, complete=True)
+        self._answer(node, message)
 
     def begin_empty(self) -> None:
         """The owner sends the log from its very first entry: no states are needed."""
@@ -161,9 +243,7 @@ class InstallTaker:
 
     def give_up(self) -> None:
         """Pages were lost before they were durable: the owner must begin again."""
-        self.open = True
-        self._next = 0
-        self._answers.clear()
+        self._forget()
         self._context.data.wipe(0, 0, complete=False)
 
     def settle(self) -> None:
@@ -173,19 +253,36 @@ class InstallTaker:
             _, node, answer = self._answers.pop(0)
             self._context.effects.send(node, answer)
 
-    def _apply(self, message: InstallPage) -> None:
-        context = self._context
-        page = Install(context.shard, message.pieces, message.page, message.last)
-        context.effects.installs.append(page)
-        self._next += 1
-        if message.last:
-            self.open = False
-            context.data.wipe(message.base_seq, message.base_epoch, complete=True)
+    def _forget(self) -> None:
+        self.open = True
+        self._next = 0
+        self._unjudged = None
+        self._differing = ()
+        self._mended = 0
+        self._given_up = False
+        self._answers.clear()
+
+    def _tell_differing(self, differing: tuple[str, ...]) -> None:
+        named = ", ".join(differing[:_NAMED_MAX])
+        more = len(differing) - _NAMED_MAX
+        if self._mended > MENDED_PAGES_MAX:
+            self._given_up = True
+        then = "all is sent anew" if self._given_up else "they are sent again"
+        self._context.alarm(
+            "manifest_differs",
+            f"matches are not here as the owner sent them: {named}"
+            + (f" and {more} more" if more > 0 else "")
+            + f"; this replica does not join with them, {then}",
+        )
 
     def _answer(self, node: str, message: InstallPage) -> None:
-        """The last page only when all of the install is durable."""
+        """The last page only when all of the install is durable; not at all, if it is
+        to be begun anew."""
         context = self._context
         me = context.me
+        if self._given_up:
+            return
+        newest = message.page == self._next - 1
         answer = InstallAcked(
             context.shard,
             message.epoch,
@@ -193,8 +290,9 @@ class InstallTaker:
             me.boot,
             message.install,
             message.page,
+            self._differing if newest else (),
         )
-        if message.last:
+        if message.last and not self.open:
             waits = (context.data.wiped_ticket, node, answer)
             if waits not in self._answers:
                 self._answers.append(waits)

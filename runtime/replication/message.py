@@ -23,6 +23,7 @@ __all__ = [
     "InstallAcked",
     "InstallPage",
     "Join",
+    "ManifestLine",
     "Message",
     "Nacked",
     "Piece",
@@ -162,12 +163,22 @@ class Piece(_Struct, frozen=True, gc=False):
     data: bytes
 
 
+class ManifestLine(_Struct, frozen=True, gc=False):
+    """How far a match is: the number of its last record, and that record's digest."""
+
+    match: str
+    index: int
+    digest: bytes
+
+
 class InstallPage(_Struct, frozen=True, tag=79):
     """Owner -> learner: a page of states, cut at (`base_seq`, `base_epoch`).
 
     Page 0 wipes what the learner has. A state may be newer than the cut: entries with
     an index that it has already are skipped. `last` ends the install. It is meant for
     one start of the learner's process (`boot`): one that was late must wipe nothing.
+    `lines` has the matches that the page completes; `manifest`, of the last page, what
+    all lines of the install come to (see `manifest.py`).
     """
 
     shard: int
@@ -180,10 +191,15 @@ class InstallPage(_Struct, frozen=True, tag=79):
     pieces: tuple[Piece, ...]
     last: bool
     boot: int = 0
+    lines: tuple[ManifestLine, ...] = ()
+    manifest: bytes = b""
 
 
 class InstallAcked(_Struct, frozen=True, tag=80):
-    """Learner -> owner: that page is here; if it was the last, all is persisted."""
+    """Learner -> owner: that page is here; if it was the last, all is persisted.
+
+    `differing`: these matches did not arrive as the page's lines say; send them again.
+    """
 
     shard: int
     epoch: int
@@ -191,6 +207,7 @@ class InstallAcked(_Struct, frozen=True, tag=80):
     boot: int
     install: int
     page: int
+    differing: tuple[str, ...] = ()
 
 
 class StateAsked(_Struct, frozen=True, tag=81):

@@ -25,10 +25,10 @@ from .heartbeat import Heartbeat
 from .identity import Identity, Stage
 from .journal_mirror import JournalMirror
 from .me import Me
-from .message import Alive, Message, Piece, Raw
+from .message import Alive, Message, Raw
 from .node_statistics import NodeCounters, NodeStatistics
 from .options import ReplicationOptions
-from .output import Feed, Output
+from .output import Output
 from .pin_board import PinBoard
 from .placer import Placer
 from .placing import Placing
@@ -285,26 +285,10 @@ class NodeReplicas:
         self._me.pins.left(shard, match, target, n)
         self._touched |= dict.fromkeys(s for s in (shard, target) if s in self._shards)
 
-    def feed(
-        self, feed: Feed, pieces: tuple[Piece, ...], cursor: str | None, now_ms: int
-    ) -> None:
-        """The page of states that `feed` asked for; `cursor` None: it was the last."""
+    def shard(self, shard: int, now_ms: int) -> ShardReplica:
+        """One shard's replica, to be told something: see there."""
         self._note(now_ms)
-        self._touch(feed.shard).feed(
-            feed.node, feed.install, pieces, cursor, self._now_ms
-        )
-
-    def state_copy(
-        self, shard: int, node: str, pieces: tuple[Piece, ...], now_ms: int
-    ) -> None:
-        """What `StateWanted` asked for."""
-        self._note(now_ms)
-        self._touch(shard).state_copy(node, pieces)
-
-    def ask_state(self, shard: int, match: str, now_ms: int) -> None:
-        """Ask the shard's owner for its copy of a match's state."""
-        self._note(now_ms)
-        self._touch(shard).ask_state(match)
+        return self._touch(shard)
 
     def leave(self, now_ms: int) -> None:
         """Ask to be let out of the in-sync sets that others own: what they commit

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..coordinator import Write
 from ..frame import ShardEntry
-from .message import Entry, Message, Piece
+from .message import Entry, ManifestLine, Message, Piece
 
 __all__ = [
     "Alarm",
@@ -139,13 +139,15 @@ class Install:
 
     Their persistence belongs to the journal group of the same `Output`: the shell puts
     the states that became whole behind the group's other operations, before a `Wiped`
-    with `complete`.
+    with `complete`. Answer with `judged`: which of the matches in `lines` are not here
+    as they say, and what those come to that are, in this install so far.
     """
 
     shard: int
     pieces: tuple[Piece, ...]
     page: int
     last: bool
+    lines: tuple[ManifestLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +183,13 @@ class Confirmed:
 @dataclass(frozen=True, slots=True)
 class Feed:
     """A learner wants the page of states after `cursor` ("" for the first): answer
-    with `feed(...)`, at once or later."""
+    with `feed(...)`, at once or later. Of all matches, or of those in `only`."""
 
     shard: int
     node: str
     install: int
     cursor: str
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

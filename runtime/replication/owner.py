@@ -27,6 +27,7 @@ from .message import (
     Entry,
     InstallAcked,
     Join,
+    ManifestLine,
     Nacked,
     Piece,
     Resigned,
@@ -120,12 +121,13 @@ class Owner:
         node: str,
         install: int,
         pieces: tuple[Piece, ...],
+        lines: tuple[ManifestLine, ...],
         cursor: str | None,
         now_ms: int,
     ) -> None:
         peer = self.membership.of_node(node)
         if peer is not None:
-            self.feeder.give(peer, install, pieces, cursor, now_ms)
+            self.feeder.give(peer, install, pieces, lines, cursor, now_ms)
 
     def state_copy(self, node: str, pieces: tuple[Piece, ...]) -> None:
         for piece in pieces:

@@ -39,6 +39,7 @@ from .message import (
     InstallAcked,
     InstallPage,
     Join,
+    ManifestLine,
     Nacked,
     Piece,
     Probe,
@@ -48,7 +49,7 @@ from .message import (
     StateCopy,
 )
 from .options import ReplicationOptions
-from .output import Demoted, Split, StateWanted
+from .output import Demoted, Install, Split, StateWanted
 from .owner import Owner
 from .pinning import BASE_EPOCH, BASE_SEQ
 from .recovered import RecoveredShard
@@ -306,10 +307,16 @@ class ShardReplica:
         pieces: tuple[Piece, ...],
         cursor: str | None,
         now_ms: int,
+        lines: tuple[ManifestLine, ...] = (),
     ) -> None:
-        """The page that `Feed` asked for. `cursor` None: it was the last."""
+        """The page that `Feed` asked for, which completes the matches of `lines`.
+        `cursor` None: it was the last."""
         if self.ownership is not None:
-            self.ownership.feed(node, install, pieces, cursor, now_ms)
+            self.ownership.feed(node, install, pieces, lines, cursor, now_ms)
+
+    def judged(self, page: Install, differing: tuple[str, ...], held: bytes) -> None:
+        """What became of an `Install`; see there."""
+        self.follower.taker.judged(page, differing, held)
 
     def state_copy(self, node: str, pieces: tuple[Piece, ...]) -> None:
         """The pieces that `StateWanted` asked for."""

@@ -7,12 +7,14 @@ Records are numbered from 1 in a match. Implements `Host` of `replica_runner.py`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import msgpack
 
 from ..journal import MatchLine, SavedState, StoreOp, StoreReader
-from ..replica_runner import FeedPage, Leaving
-from ..replication.message import Entry, Piece
+from ..replica_runner import FeedPage, Judged, Leaving
+from ..replication.manifest import Manifest
+from ..replication.message import Entry, ManifestLine, Piece
 from ..replication.output import (
     Attach,
     Committed,
@@ -48,6 +50,9 @@ class PlainHost:
         self.confirmed_tokens: dict[int, int] = {}
         """By shard: the newest token that was confirmed."""
         self.installs = 0
+        self.damaged: list[str] = []
+        """The next pieces of these matches arrive otherwise than they were sent."""
+        self._manifests: dict[int, Manifest] = {}
         self._proposed: dict[int, dict[tuple[str, int], None]] = {}
 
     def recover(self, recovered: Recovered, store: StoreReader) -> None:
@@ -83,6 +88,16 @@ class PlainHost:
             self.installs += 1
         return tuple(self._take(install.shard, piece) for piece in install.pieces)
 
+    def judge(self, install: Install) -> Judged:
+        if install.page == 0:
+            self._manifests[install.shard] = Manifest()
+        held = self._of(install.shard)
+        manifest = self._manifests[install.shard]
+        same = [x for x in install.lines if x == _line(x.match, held.get(x.match, []))]
+        manifest.add(same)
+        differing = tuple(x.match for x in install.lines if x not in same)
+        return Judged(differing, manifest.digest())
+
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         raise NotImplementedError("a plain host pins nothing")
 
@@ -103,10 +118,14 @@ class PlainHost:
         self.confirmed_tokens[confirmed.shard] = confirmed.token
 
     def feed(self, feed: Feed) -> FeedPage:
-        names = sorted(m for m in self._of(feed.shard) if m > feed.cursor)
-        page = tuple(self._piece(feed.shard, name) for name in names[:PAGE_MATCHES])
+        held = self._of(feed.shard)
+        wanted = [m for m in feed.only if m in held] if feed.only else list(held)
+        names = sorted(m for m in wanted if m > feed.cursor)
         more = len(names) > PAGE_MATCHES
-        return FeedPage(page, page[-1].match if more else None)
+        del names[PAGE_MATCHES:]
+        page = tuple(self._piece(feed.shard, name) for name in names)
+        lines = tuple(_line(name, held[name]) for name in names)
+        return FeedPage(page, names[-1] if more else None, lines=lines)
 
     def state(self, wanted: StateWanted) -> tuple[Piece, ...]:
         return (self._piece(wanted.shard, wanted.match),)
@@ -135,7 +154,10 @@ class PlainHost:
         return Piece(match, len(records), 0, len(body), body)
 
     def _take(self, shard: int, piece: Piece) -> StoreOp:
-        self._of(shard)[piece.match] = msgpack.unpackb(piece.data)
+        records = self._of(shard)[piece.match] = msgpack.unpackb(piece.data)
+        if piece.match in self.damaged:
+            self.damaged.remove(piece.match)
+            del records[-1:]
         line = MatchLine(
             match=piece.match,
             shard=shard,
@@ -151,3 +173,8 @@ class PlainHost:
             ended=False,
         )
         return SavedState(line, piece.data)
+
+
+def _line(match: str, records: Sequence[bytes]) -> ManifestLine:
+    digest = blake2b(b"".join(records), digest_size=16).digest()
+    return ManifestLine(match, len(records), digest)

@@ -107,6 +107,7 @@ class HostedByProduct:
         self._swept_ms = 0
         self.demoted = self._host.demoted
         self.install = self._host.install
+        self.judge = self._host.judge
         self.split = self._host.split
         self.pin_asked = self._host.pin_asked
         self.take_leaving = self._host.take_leaving

@@ -26,7 +26,7 @@ from hotseat.runtime.frame import Moved, Request, Response, ShardEntry
 from hotseat.runtime.journal import MatchLine, StoreOp
 from hotseat.runtime.match_id import match_id
 from hotseat.runtime.node_directory import NodeDirectory
-from hotseat.runtime.replica_runner import Host, ReplicaRunner
+from hotseat.runtime.replica_runner import Host, Judged, ReplicaRunner
 from hotseat.runtime.replication.message import Message
 from hotseat.runtime.replication.node import NodeReplicas
 from hotseat.runtime.replication.output import (
@@ -510,6 +510,12 @@ class Tapped:
         self._checks.installed(self._process, install.shard)
         self._process.world.trace.counts["install_pages"] += 1
         return self._host.install(install)
+
+    def judge(self, install: Install) -> Judged:
+        judged = self._host.judge(install)
+        if judged.differing:
+            raise broken(self._process.boot, AssertionError(f"sent anew: {judged}"))
+        return judged
 
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         self._process.world.trace.counts["splits"] += 1

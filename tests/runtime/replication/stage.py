@@ -11,10 +11,11 @@ import msgspec
 from hotseat.runtime.control_plane import ShardRecord
 from hotseat.runtime.coordinator import CasConflict, CasOk, CasOutcome, CasUnknown
 from hotseat.runtime.replication.effects import Effects, RecordWrite
+from hotseat.runtime.replication.manifest import Manifest
 from hotseat.runtime.replication.me import Me
-from hotseat.runtime.replication.message import Entry, Message, Piece
+from hotseat.runtime.replication.message import Entry, ManifestLine, Message, Piece
 from hotseat.runtime.replication.options import ReplicationOptions
-from hotseat.runtime.replication.output import Output
+from hotseat.runtime.replication.output import Install, Output
 from hotseat.runtime.replication.recovered import RecoveredShard
 from hotseat.runtime.replication.role import Role
 from hotseat.runtime.replication.shard import ShardReplica
@@ -39,6 +40,9 @@ class Replica:
     outputs: list[Output] = field(default_factory=list)
     writes: deque[RecordWrite] = field(default_factory=deque)
     tickets: deque[int] = field(default_factory=deque)
+    manifest: Manifest = field(default_factory=Manifest)
+    damaged: list[str] = field(default_factory=list)
+    """The next arrivals of these matches differ from what the owner holds."""
 
     def all(self, kind: str) -> list[object]:
         return [x for output in self.outputs for x in getattr(output, kind)]
@@ -156,6 +160,21 @@ class Bench:
                 self.dropped.append(message)
             else:
                 self.queue.append(message)
+        for page in output.installs:
+            self._judge(replica, page)
+        if output.installs:
+            self.settle(node)
+
+    @staticmethod
+    def _judge(replica: Replica, page: Install) -> None:
+        """The host compares a page that it was given."""
+        if page.page == 0:
+            replica.manifest = Manifest()
+        differing = tuple(x.match for x in page.lines if x.match in replica.damaged)
+        replica.manifest.add(x for x in page.lines if x.match not in differing)
+        for match in differing:
+            replica.damaged.remove(match)
+        replica.core.judged(page, differing, replica.manifest.digest())
 
     def persist(self, node: str) -> None:
         """All that waits for the disk is durable."""
@@ -285,10 +304,13 @@ class Bench:
         for output in list(replica.outputs):
             for feed in output.feeds:
                 number = int(feed.cursor or 0)
-                last = number == pages - 1
-                piece = Piece(f"m{number}", 0, 0, 1, b"x")
+                name = feed.only[number] if feed.only else f"m{number}"
+                last = number == (len(feed.only) or pages) - 1
+                piece = Piece(name, 0, 0, 1, b"x")
+                line = ManifestLine(name, 0, b"d")
                 cursor = None if last else str(number + 1)
-                replica.core.feed(feed.node, feed.install, (piece,), cursor, self.now)
+                given = (feed.node, feed.install, (piece,), cursor, self.now, (line,))
+                replica.core.feed(*given)
                 answered += 1
         replica.outputs = [replace(output, feeds=()) for output in replica.outputs]
         if answered:

@@ -116,6 +116,27 @@ def test_who_is_far_behind_is_sent_states() -> None:
     assert_copies_agree(cluster)
 
 
+def test_nobody_joins_with_a_match_that_did_not_arrive_as_it_is() -> None:
+    """It is sent again, however often it takes; then all hold the same."""
+    options = ReplicationOptions(kept_entries=8, placer_grace_ms=3_600_000)
+    cluster = started(3, copies=3, options=options)
+    cluster.crash("n3")
+    cluster.until(cluster.settled)
+    play(cluster, 100, matches=9)
+    cluster.start("n3")
+    host = cluster.processes["n3"].host
+    host.damaged = ["m3", "m3", "m8"]
+    cluster.until(cluster.settled)
+    assert host.damaged == []
+    assert host.installs == 1
+    assert {alarm.code for alarm in cluster.alarms()} == {"manifest_differs"}
+    for _ in range(2):
+        assert_copies_agree(cluster)
+        cluster.crash("n3")
+        cluster.start("n3")
+        cluster.until(cluster.settled)
+
+
 def test_who_is_a_little_behind_is_sent_entries() -> None:
     """The log in the owner's memory reaches back so far."""
     cluster = started(3, copies=3)

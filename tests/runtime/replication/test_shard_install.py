@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from hotseat.runtime.replication.message import InstallAcked, InstallPage, Piece
+from hotseat.runtime.replication.message import (
+    InstallAcked,
+    InstallPage,
+    ManifestLine,
+    Piece,
+)
 from hotseat.runtime.replication.options import ReplicationOptions
 from hotseat.runtime.replication.output import Install, Wiped
 
@@ -155,6 +160,94 @@ def test_pages_that_a_failing_disk_lost_are_asked_for_again() -> None:
         bench.feed_pages("a", 1)
     assert isr(bench) == ["a", "b"]
     assert bench["b"].core.commit == 20
+
+
+def acks(bench: Bench) -> list[tuple[int, tuple[str, ...]]]:
+    sends = [s.message for output in bench["b"].outputs for s in output.sends]
+    return [(m.page, m.differing) for m in sends if isinstance(m, InstallAcked)]
+
+
+def alarms(bench: Bench) -> list[str]:
+    return [alarm.code for output in bench["b"].outputs for alarm in output.alarms]
+
+
+def test_a_match_that_arrives_otherwise_is_sent_again_before_anybody_joins() -> None:
+    """It is named, and an alarm tells; the rest of the install goes on behind it."""
+    bench = behind()
+    bench["b"].damaged = ["m0"]
+    bench.feed_pages("a", 2)
+    bench.run()
+    assert acks(bench) == [(0, ("m0",))]
+    feed(bench, 2)
+    assert isr(bench) == ["a", "b"]
+    sent = [[line.match for line in page.lines] for page in pages(bench)]
+    assert sent == [["m0"], ["m0"], ["m1"]]
+    assert [page.last for page in pages(bench)] == [False, False, True]
+    assert alarms(bench) == ["manifest_differs"]
+
+
+def test_the_last_page_completes_nothing_while_a_match_differs() -> None:
+    """However often it must be sent."""
+    bench = behind()
+    bench["b"].damaged = ["m1", "m1", "m1"]
+    for _ in range(3):
+        bench.feed_pages("a", 2)
+        bench.run()
+        assert isr(bench) == ["a"]
+    feed(bench, 2)
+    assert isr(bench) == ["a", "b"]
+    ops = [op for output in bench["b"].outputs for op in output.journal]
+    assert [op.complete for op in ops if isinstance(op, Wiped)] == [False, True]
+    assert acks(bench)[1:] == [*[(n, ("m1",)) for n in (1, 2, 3)], (4, ())]
+
+
+def test_a_match_that_never_arrives_as_it_is_keeps_the_learner_out() -> None:
+    """The install is given up after some pages, and begun anew later: for ever."""
+    bench = behind()
+    bench["b"].damaged = ["m1"] * 40
+    feed(bench, 2)
+    assert isr(bench) == ["a"]
+    installs = {page.install for page in pages(bench)}
+    assert len(installs) == 1
+    for _ in range(20):
+        bench.pass_ms(1000)
+        feed(bench, 2)
+    assert bench["b"].damaged == []
+    assert isr(bench) == ["a", "b"]
+    assert {page.install for page in pages(bench)} == {1, 2, 3}
+
+
+def test_an_install_that_comes_to_something_else_is_not_answered() -> None:
+    """All of it is sent anew, after a pause."""
+    bench = behind()
+    bench.feed_pages("a", 2)
+    bench.run()
+    bench["b"].manifest.add([ManifestLine("more", 0, b"d")])
+    feed(bench, 2)
+    assert isr(bench) == ["a"]
+    assert alarms(bench) == ["manifest_differs"]
+    assert acks(bench) == [(0, ())]
+    for _ in range(8):
+        bench.pass_ms(1000)
+        feed(bench, 2)
+    assert isr(bench) == ["a", "b"]
+    assert {page.install for page in pages(bench)} == {1, 2}
+
+
+def test_an_owner_of_an_older_build_tells_no_manifest() -> None:
+    """What it sends is taken as it comes."""
+    bench = behind()
+    replica = bench["a"]
+    (asked,) = [feed for output in replica.outputs for feed in output.feeds]
+    piece = Piece("m0", 0, 0, 1, b"x")
+    replica.core.feed(asked.node, asked.install, (piece,), None, bench.now)
+    bench.settle("a")
+    sender, node, page = bench.queue.popleft()
+    assert isinstance(page, InstallPage)
+    old = InstallPage(*[getattr(page, name) for name in page.__struct_fields__[:10]])
+    bench.queue.append((sender, node, old))
+    bench.run()
+    assert isr(bench) == ["a", "b"]
 
 
 def test_an_answer_from_before_an_install_proves_nothing() -> None:
