@@ -25,7 +25,7 @@ COMMANDS = (
     ("status", "status:status", "Show the nodes, the shards they own, the matches."),
     ("cluster", "cluster:app", "See how a whole cluster is, once or live."),
     ("shard", "shard:app", "See who owns shards, and who holds copies."),
-    ("match", "match:app", "Find matches; see all that is known of one."),
+    ("match", "match:app", "Find matches, see them, change what must be."),
     ("audit", "audit:app", "See what operators have changed, who and why."),
     ("top", "top:top", "See nodes, shards and hottest matches, full-screen."),
     ("log", "log:app", "Follow what the nodes of a cluster log."),

@@ -1,4 +1,7 @@
-"""`hotseat match`: which matches there are, and all that is known of one."""
+"""`hotseat match`: which matches there are, and all that is known of one.
+
+The commands that change something have files of their own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
+from .match_change import edit, upgrade
+from .match_end import resign_seat, terminate
 from .options import Cluster, Dir, Json, Limit, place, seconds
 
 if TYPE_CHECKING:
@@ -18,8 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = App(
-    name="match", help="Find matches; see all that is known of one.", version=None
+    name="match",
+    help="Find matches, see all that is known of one, change what must be.",
+    version=None,
 )
+app.command(edit)
+app.command(resign_seat)
+app.command(terminate)
+app.command(upgrade)
 
 State = Literal["running", "waiting", "ended", "quarantined"]
 

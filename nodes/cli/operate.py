@@ -7,7 +7,7 @@ without `--yes`, nothing is done. `--why` and `--as` go into the record of the c
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,8 +20,25 @@ from ..operator_error import OperatorError
 if TYPE_CHECKING:
     from ..operator.ask import Outcome
     from ..operator.rows import ProgressRow
+    from ..operator.survey_rows import OutcomeRows
 
-__all__ = ["As", "Why", "Yes", "confirm", "perform", "print_outcome", "progress_bar"]
+__all__ = [
+    "As",
+    "Why",
+    "Yes",
+    "check_matches",
+    "confirm",
+    "perform",
+    "perform_each",
+    "print_each",
+    "print_outcome",
+    "progress_bar",
+]
+
+AT_ONCE = 4
+"""Commands that are asked for together: half of what a node takes."""
+
+_UNREACHABLE = ("cluster_unreachable", "door_unreachable", "door_timeout")
 
 Yes = Annotated[
     bool, Parameter(name="--yes", negative=(), help="Do it without a question.")
@@ -92,20 +109,101 @@ def perform(
     return anyio.run(main)
 
 
+def perform_each(
+    place: Path | str,
+    verb: str,
+    matches: Sequence[str],
+    args: Mapping[str, Any] | None = None,
+    *,
+    json: bool = False,
+    label: str = "",
+    **how: Any,
+) -> OutcomeRows:
+    """The same for each of these matches, a few at a time; what fails is told.
+
+    Raises:
+        OperatorError: There is no cluster.
+    """
+    import anyio
+
+    from ..operator.ask import operate
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.rows import ProgressRow
+    from ..operator.survey_rows import FailedRow, OutcomeRows
+
+    ended: dict[str, Outcome | OperatorError] = {}
+
+    async def main() -> None:
+        home = await find_cluster(place)
+        with progress_bar(label if len(matches) > 1 else "", json=json) as tell:
+            limiter = anyio.CapacityLimiter(AT_ONCE)
+
+            async def one(match: str) -> None:
+                async with limiter:
+                    try:
+                        ended[match] = await operate(
+                            home, verb, match, args, match=match, **how
+                        )
+                    except OperatorError as error:
+                        ended[match] = error
+                tell(ProgressRow(done=len(ended), total=len(matches)))
+
+            async with anyio.create_task_group() as tasks:
+                for match in matches:
+                    tasks.start_soon(one, match)
+
+    anyio.run(main)
+    rows = [(match, ended[match]) for match in matches]
+    return OutcomeRows(
+        done=tuple(row for _, row in rows if not isinstance(row, OperatorError)),
+        failed=tuple(
+            FailedRow(target=match, code=row.code, message=row.message)
+            for match, row in rows
+            if isinstance(row, OperatorError)
+        ),
+    )
+
+
+def print_each(rows: OutcomeRows, *, json: bool, done: str) -> int:
+    """Tell of each match what became of it; the exit status."""
+    from .shown import cell, print_all, print_json
+
+    if json:
+        print_json(rows)
+    else:
+        print_all(*(cell(f"{row.target}: {done}") for row in rows.done))
+        for row in rows.failed:
+            error = OperatorError(row.code, f"{row.target}: {row.message}")
+            print(error, file=sys.stderr)
+    if not rows.failed:
+        return ExitCode.OK
+    away = all(row.code in _UNREACHABLE for row in rows.failed)
+    return ExitCode.UNREACHABLE if away and not rows.done else ExitCode.FAILED
+
+
+def check_matches(matches: Sequence[str]) -> None:
+    """
+    Raises:
+        OperatorError: usage: one of them is no id of a match.
+    """
+    from ...runtime.match_id import is_match_id
+
+    for match in matches:
+        if not is_match_id(match):
+            raise OperatorError(
+                "usage",
+                f"{match} is not the id of a match",
+                hint="hotseat match list shows ids: 26 characters, a-z and 2-7",
+                exit_code=ExitCode.USAGE,
+            )
+
+
 def print_outcome(outcome: Outcome, *, json: bool, text: str) -> None:
     """Tell that it is done: one JSON object, or a line for people."""
     from .shown import cell, print_all, print_json
 
     if json:
-        print_json(
-            {
-                "id": outcome.id,
-                "node": outcome.node,
-                "verb": outcome.verb,
-                "target": outcome.target,
-                "outcome": dict(outcome.outcome),
-            }
-        )
+        print_json(outcome)
     else:
         print_all(cell(text))
 

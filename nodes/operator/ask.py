@@ -10,18 +10,19 @@ from __future__ import annotations
 import getpass
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
 from ..cluster_dir import ClusterDir
 from ..operator_error import OperatorError
-from .ask_cluster import ask_cluster, cluster_unreachable
+from .ask_cluster import ask_all, cluster_unreachable
 from .ask_door import DOOR_TIMEOUT_S, DoorRefused, DoorUnreachable, ask_door
 from .attachments import PIECE_BYTES, attached_mark
+from .doors import Doors, Elsewhere, find_doors
 from .operation_id import draw_operation_id
 from .rows import OperationRow, ProgressRow, read_row
+from .survey_rows import OutcomeRow
 
 __all__ = ["OPERATE_S", "Outcome", "default_who", "operate"]
 
@@ -42,15 +43,8 @@ _AGAIN = frozenset({"busy", "no_owner", "retry", "stopping"})
 """Codes of doors that ask for patience: nothing was done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A command that is done. `outcome` holds what its verb says."""
-
-    id: str
-    node: str
-    verb: str
-    target: str
-    outcome: Mapping[str, Any]
+Outcome = OutcomeRow
+"""A command that is done."""
 
 
 def default_who() -> str:
@@ -84,7 +78,8 @@ async def operate(
     Raises:
         OperatorError: Why it is not done, with the node's code; node_gone: the node is
             gone that ran it, and it may be done or not; operation_timeout;
-            cluster_unreachable; door_unreachable.
+            cluster_unreachable; door_unreachable; elsewhere: the right node is not
+            reached from here.
     """
     asking = _Asking(home, node, match, progress)
     asking.fields = {
@@ -112,7 +107,13 @@ async def operate(
         )
     if row.state != "done":
         raise OperatorError(row.code, row.message)
-    return Outcome(row.id, row.node, row.verb, row.target, row.outcome)
+    return Outcome(
+        id=row.id,
+        node=row.node,
+        verb=row.verb,
+        target=row.target,
+        outcome=row.outcome,
+    )
 
 
 class _Asking:
@@ -131,6 +132,7 @@ class _Asking:
         self._fixed = node
         self._match = match
         self._progress = progress
+        self._doors: Doors | None = None
         self._next = node or ""
         self._begun = ""  # the node that runs it
         self._last: OperatorError | None = None
@@ -149,7 +151,9 @@ class _Asking:
                 if self._fixed is not None and not await self._begun_there():
                     raise
             except DoorRefused as error:
-                if error.code not in _AGAIN:
+                if error.code == "unknown_operation" and self._begun:
+                    self._begun = ""  # it was not for that node, after all
+                elif error.code not in _AGAIN:
                     raise
                 self._lost(error)
             else:
@@ -170,7 +174,7 @@ class _Asking:
 
     async def _ask(self) -> OperationRow | None:
         node = self._next or await self._find()
-        door = self._home.door(node)
+        door = await self._door(node)
         if self.attached is not None:
             await self._attach(door, self.attached)
         timeout_s = WAIT_S + DOOR_TIMEOUT_S
@@ -192,9 +196,9 @@ class _Asking:
         """Ask what became of it: the node that runs it, or if it is silent all."""
         id = self.fields["id"]
         try:
-            door = self._home.door(self._begun)
+            door = await self._door(self._begun)
             return self._seen(await ask_door(door, "operation", id=id))
-        except DoorUnreachable as error:
+        except (DoorUnreachable, Elsewhere) as error:
             self._last = error
         return await self._looked_up()
 
@@ -203,12 +207,16 @@ class _Asking:
         return bool(self._begun) or await self._looked_up() is not None
 
     async def _looked_up(self) -> OperationRow | None:
-        answers = await ask_cluster(self._home, "operation", id=self.fields["id"])
+        self._doors = doors = await find_doors(self._home)
+        answers = await ask_all(doors, "operation", id=self.fields["id"])
         rows = [
             self._seen(answer)
             for answer in answers.values()
             if not isinstance(answer, OperatorError)
         ]
+        for answer in answers.values():
+            if isinstance(answer, DoorRefused) and self._begun and not rows:
+                raise answer
         return max(rows, key=lambda row: row.state != "running", default=None)
 
     def _seen(self, answer: Mapping[str, Any]) -> OperationRow:
@@ -220,7 +228,7 @@ class _Asking:
 
     def _lost(self, error: OperatorError) -> None:
         """Find the node anew: another one may be right by now."""
-        self._last = error
+        self._last, self._doors = error, None
         self._next = self._fixed or ""
 
     async def _attach(self, door: str, data: bytes) -> None:
@@ -230,6 +238,22 @@ class _Asking:
                 door, "attach", id=self.fields["id"], offset=offset, data=piece
             )
 
+    async def _door(self, node: str) -> str:
+        """
+        Raises:
+            DoorUnreachable: It runs nowhere now.
+            Elsewhere: It is not reached from here.
+        """
+        if self._doors is None:
+            self._doors = await find_doors(self._home)
+        away = self._doors.away.get(node)
+        if away is not None and away.registered:
+            raise away
+        door = self._doors.of(node)
+        if not door:
+            raise DoorUnreachable(f"there is no node {node} that runs")
+        return door
+
     async def _find(self) -> str:
         """Who owns the match, or any node that answers.
 
@@ -238,7 +262,8 @@ class _Asking:
         """
         op = "identify" if self._match is None else "locate"
         fields = {} if self._match is None else {"match": self._match}
-        answers = await ask_cluster(self._home, op, **fields)
+        self._doors = doors = await find_doors(self._home)
+        answers = await ask_all(doors, op, **fields)
         given = {n: a for n, a in answers.items() if not isinstance(a, OperatorError)}
         if not given:
             for error in answers.values():

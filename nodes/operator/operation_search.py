@@ -6,8 +6,9 @@ from typing import Any
 
 from ..cluster_dir import ClusterDir
 from ..operator_error import OperatorError
-from .ask_cluster import ask_cluster, cluster_unreachable
+from .ask_cluster import ask_all, cluster_unreachable
 from .ask_door import DoorRefused, ask_door
+from .doors import Doors, find_doors
 from .rows import OperationRow, read_row
 from .survey_rows import FoundOperations
 
@@ -26,13 +27,14 @@ async def find_operations(
         OperatorError: cluster_unreachable; or every node says no.
     """
     wanted: dict[str, Any] = {k: text for k, text in asked.items() if text is not None}
-    node, answer = await _any(home, "operations", limit=limit + 1, **wanted)
+    doors = await find_doors(home)
+    node, answer = await _any(doors, "operations", limit=limit + 1, **wanted)
     rows, unreadable = [*answer["operations"]], answer["unreadable"]
     for _ in range(PAGES_MAX):
         if answer["next"] is None or len(rows) > limit:
             break
         answer = await ask_door(
-            home.door(node),
+            doors.of(node),
             "operations",
             after=answer["next"],
             limit=limit + 1 - len(rows),
@@ -52,21 +54,21 @@ async def show_operation(home: ClusterDir, id: str) -> OperationRow:
     Raises:
         OperatorError: unknown_operation, cluster_unreachable; or every node says no.
     """
-    node, answer = await _any(home, "operation", id=id)
+    doors = await find_doors(home)
+    node, answer = await _any(doors, "operation", id=id)
     row = read_row(OperationRow, answer["operation"])
-    if row.state == "running" and row.node != node:
+    if row.state == "running" and row.node != node and doors.of(row.node):
         try:
-            answer = await ask_door(home.door(row.node), "operation", id=id)
+            answer = await ask_door(doors.of(row.node), "operation", id=id)
         except OperatorError:
             return row  # it is known that it runs; how far, only that node knows
         row = read_row(OperationRow, answer["operation"])
     return row
 
 
-async def _any(
-    home: ClusterDir, op: str, **fields: object
-) -> tuple[str, dict[str, Any]]:
-    answers = await ask_cluster(home, op, **fields)
+async def _any(doors: Doors, op: str, **fields: object) -> tuple[str, dict[str, Any]]:
+    """A node that answers, and its answer."""
+    answers = await ask_all(doors, op, **fields)
     for node, answer in answers.items():
         if not isinstance(answer, OperatorError):
             return node, answer

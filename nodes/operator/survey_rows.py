@@ -6,6 +6,8 @@ renamed, nor its meaning changed; new ones may come.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import field
 
 from .rows import ActorRow, MatchRow, OperationRow, PlayRow, ReplicaRow, Row
@@ -14,10 +16,13 @@ __all__ = [
     "AlarmRow",
     "ClusterRow",
     "CopyRow",
+    "FailedRow",
     "FoundMatches",
     "FoundOperations",
     "MatchShown",
     "NodeRow",
+    "OutcomeRow",
+    "OutcomeRows",
     "Rates",
     "ShardRow",
     "ShardShown",
@@ -215,3 +220,31 @@ class FoundOperations(Row, frozen=True, kw_only=True):
     """There are more of them than the limit."""
     unreadable: int
     """Records that the node which was asked cannot read: newer ones wrote them."""
+
+
+class OutcomeRow(Row, frozen=True, kw_only=True):
+    """A command that is done."""
+
+    id: str
+    """`hotseat audit show ID` shows its record."""
+    node: str
+    """Who ran it."""
+    verb: str
+    target: str
+    outcome: dict[str, Any]
+    """What the command says came of it."""
+
+
+class FailedRow(Row, frozen=True, kw_only=True):
+    """A command that is not done."""
+
+    target: str
+    code: str
+    message: str
+
+
+class OutcomeRows(Row, frozen=True, kw_only=True):
+    """The same command for several targets, in the order in which they were given."""
+
+    done: tuple[OutcomeRow, ...]
+    failed: tuple[FailedRow, ...]

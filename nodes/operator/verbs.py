@@ -1,62 +1,23 @@
-"""What operators can have done at a node: the verbs, joined to the node's parts.
+"""What operators can have done at a node: all verbs.
 
-To add a verb, write a file that makes it (a function that takes `NodeParts`, or what
-it needs of them, and returns a `Verb`), and name it in `node_verbs`.
+To add one, write a file that makes it, and name it in `node_verbs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from ...runtime.control_plane import Keys
-from ...runtime.coordinator import Coordinator
-from ...runtime.games import GameRegistry
-from ...runtime.match_id import is_match_id
-from ...runtime.pin_table import PinTable
-from ..node.hosting import Hosting
-from ..node.router import Router
-from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
+from .change_match import edit, upgrade
+from .intervene import resign_seat, terminate
+from .verb import Verb
+from .verb_parts import VerbParts, here
 
 __all__ = ["VerbParts", "here", "node_verbs"]
 
 
-@dataclass(frozen=True, slots=True)
-class VerbParts:
-    """What verbs are made of: the parts of one node.
-
-    `shards` is how many there are, pinned ones aside.
-    """
-
-    node: str
-    hosting: Hosting
-    router: Router
-    pins: PinTable
-    coordinator: Coordinator
-    keys: Keys
-    games: GameRegistry
-    shards: int
-    now_ms: Callable[[], int]
-
-
 def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
     """All of them."""
-    return ()
-
-
-def here(parts: VerbParts, command: OperatorCommand) -> str:
-    """The match that the command is about, which this node serves.
-
-    Raises:
-        CommandElsewhere: Another node does, or none.
-        CommandFailed: malformed_request.
-    """
-    match = command.target
-    if not is_match_id(match):
-        raise CommandFailed("malformed_request", f"{match!r} is no id of a match.")
-    shard = parts.pins.shard_of(match)
-    if shard in parts.router.owned:
-        return match
-    table = parts.router.table
-    owner = "" if table is None else table.owner(shard)
-    raise CommandElsewhere("" if owner == parts.node else owner)
+    return (
+        edit(parts),
+        resign_seat(parts),
+        terminate(parts),
+        upgrade(parts),
+    )

@@ -48,7 +48,13 @@ class LoopClock:
 class NodeWorld:
     """A cluster. `start` and `kill` its nodes."""
 
-    def __init__(self, folder: Path, names: Sequence[str], tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        names: Sequence[str],
+        tasks: TaskGroup,
+        games: Sequence[str] = (),
+    ) -> None:
         self.home = ClusterDir.open(
             folder, SHARDS, names, redundancy=Redundancy(min(2, len(names)))
         )
@@ -61,6 +67,7 @@ class NodeWorld:
         self._ended: dict[str, anyio.Event] = {}
         self._clients: list[str] = []
         self._tasks = tasks
+        self._games = games
         self._boots = count(1)
         self._credential = Credential(self.home.secret())
 
@@ -117,7 +124,7 @@ class NodeWorld:
     async def _run(self, name: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         config = self._config(name)
         boot = f"boot{next(self._boots)}"
-        games = Games.load(())
+        games = Games.load(self._games)
         identity = Identity(self.home.cluster, name, "node", boot, games=games.names())
         disk = self.disks[name]
         recovered = disk.recover()
@@ -156,10 +163,15 @@ class NodeWorld:
 
 
 @asynccontextmanager
-async def node_world(folder: Path, *names: str) -> AsyncIterator[NodeWorld]:
-    """A cluster of these nodes, started and ready; all end with the block."""
+async def node_world(
+    folder: Path, *names: str, games: Sequence[str] = ()
+) -> AsyncIterator[NodeWorld]:
+    """A cluster of these nodes, started and ready; all end with the block.
+
+    `games`: further ones, as MODULE:NAME.
+    """
     async with anyio.create_task_group() as tasks:
-        world = NodeWorld(folder, names, tasks)
+        world = NodeWorld(folder, names, tasks, games)
         await world.start()
         yield world
         tasks.cancel_scope.cancel()

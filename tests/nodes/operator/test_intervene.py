@@ -1,0 +1,153 @@
+"""An operator ends a match, or lets a seat give up: committed, on record, once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hotseat.nodes.client import Accepted, Refusal
+from hotseat.nodes.operator_error import OperatorError
+
+from ..node.node_world import NodeWorld, node_world
+from .operated import DUEL_SPEC, Operated, play
+
+
+@pytest.fixture
+async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
+        yield world
+
+
+@pytest.fixture
+def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
+    return Operated(world, monkeypatch)
+
+
+async def refused(operator: Operated, verb: str, match: str, **args: object) -> str:
+    """The code of the no."""
+    with pytest.raises(OperatorError) as caught:
+        await operator.about(verb, match, **args)
+    return caught.value.code
+
+
+async def test_a_terminated_match_has_ended_for_all(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """Who sits there is shown the end; nothing more is accepted; the audit has it."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        views = seat.views()
+        done = await operator.about("match.terminate", match)
+        assert done == {"revision": 2, "record": 3}
+        async for view in views:
+            if view.ended:
+                break
+        assert "because" in repr(view.result)
+        answer = await seat.dispatch("add", 1)
+        assert isinstance(answer, Refusal)
+        assert answer.code == "game_over"
+    assert await refused(operator, "match.terminate", match) == "game_over"
+    rows = await operator.audit()
+    assert [(row["state"], row["code"]) for row in rows] == [
+        ("failed", "game_over"),
+        ("done", ""),
+    ]
+    assert (rows[1]["who"], rows[1]["why"], rows[1]["target"]) == (
+        "ann",
+        "because",
+        match,
+    )
+    assert rows[1]["node"] == await operator.owner(match)
+
+
+async def test_a_seat_gives_up_by_the_games_rule(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """As if its player had; a seat that is none is refused."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        assert await refused(operator, "match.resign-seat", match, seat="x") == (
+            "unknown_seat"
+        )
+        assert await refused(operator, "match.resign-seat", match, seat=5) == (
+            "malformed_request"
+        )
+        await operator.about("match.resign-seat", match, seat="1")
+        view = await seat.resync()
+        assert not isinstance(view, Refusal)
+        assert (view.ended, view.result) == (True, {"lost": "1"})
+
+
+async def test_a_lost_answer_is_asked_for_again_and_done_once(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """The answers of the first two tries get lost; the match ends once."""
+    async with world.client() as client:
+        match, _ = await play(client)
+        operator.lose = 2
+        done = await operator.about("match.terminate", match)
+        assert done == {"revision": 2, "record": 3}
+    assert [row["state"] for row in await operator.audit()] == ["done"]
+
+
+async def test_any_node_may_be_asked(world: NodeWorld, operator: Operated) -> None:
+    """One that does not serve the match names who does, and keeps no record."""
+    async with world.client() as client:
+        match, _ = await play(client)
+        owner = await operator.owner(match)
+        other = next(name for name in world.nodes if name != owner)
+        outcome = await operator.operate("match.terminate", match)
+        asked = [node for node, op in operator.asked if op == "operate"]
+        assert outcome.node == owner
+        assert asked in ([owner], [other, owner])
+        assert len(await operator.audit()) == 1
+
+
+async def test_a_command_survives_its_matchs_owner(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """Its owner dies; the next one is asked, and does it."""
+    async with world.client() as client:
+        match, _ = await play(client)
+        owner = await operator.owner(match)
+        await world.kill(owner)
+        (other,) = world.nodes
+        done = await operator.operate("match.terminate", match, match=match)
+        assert done.node == other
+
+
+async def test_an_owner_that_is_cut_off_holds_no_command_up(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """Whoever can commit does it; the match ends once."""
+    async with world.client() as client:
+        match, _ = await play(client)
+        owner = await operator.owner(match)
+        world.isolate(owner)
+        world.coordinators[owner].down = False
+        done = await operator.about("match.terminate", match)
+        assert done == {"revision": 2, "record": 3}
+        world.heal(owner)
+    assert [row["state"] for row in await operator.audit()] == ["done"]
+
+
+async def test_without_the_coordinator_nothing_is_done(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """The match goes on, and the operator is told why."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        for coordinator in world.coordinators.values():
+            coordinator.down = True
+        assert await refused(operator, "match.terminate", match) == "coordinator_away"
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
+
+
+async def test_what_is_no_match_is_refused(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """By name, whether it cannot be one, or is none."""
+    assert await refused(operator, "match.terminate", "a" * 26) == "unknown_match"
+    assert await refused(operator, "match.terminate", "x") == "malformed_request"
