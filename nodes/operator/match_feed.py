@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from ...engine.errors import RecordError, ReplayError
-from ...engine.record import Record, record_from_json
+from ...engine.record import Record, RecordKind, record_from_json
 from ...engine.replay.late_records import Unread
 from ...engine.replay.log_file import read_snapshot
 from ...engine.snapshot import Snapshot
@@ -45,6 +45,8 @@ class MatchFeed:
         """Whether the match is over, with all of its records given out."""
         self.quarantined = False
         """Whether its node has set it apart."""
+        self.upgrades: list[int] = []
+        """The records given out by which the game's version changed."""
         self._place = place
         self._door: str | None = None
         self._epoch: int | None = None
@@ -82,6 +84,7 @@ class MatchFeed:
         if rows:
             self._chain = rows[-1].digest
         self._count += len(rows)
+        self.upgrades += [row.index for row in rows if row.kind == RecordKind.UPGRADE]
         self.quarantined = answer["status"] == ActorState.QUARANTINED.value
         self.ended = answer["ended"] and self._count == answer["count"]
         return [row.revision_after for row in rows], [partial(_record, r) for r in rows]
