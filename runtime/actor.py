@@ -382,7 +382,9 @@ class MatchActor:
         answer = self._judge(take)
         if isinstance(answer, SeatHeld):
             window = self.ledger.state.seats[answer.seat].window
-            for lost in self._holders.hold(route, answer.seat, answer.session, window):
+            for lost in self._holders.hold(
+                route, answer.seat, answer.session, window, asked.alone
+            ):
                 owed = self.subscribers.remove_session(answer.seat, lost)
                 self._refuse(owed, "not_seated")
         self._tell(route, asked.request, answer)

@@ -113,7 +113,8 @@ class TakeSeat(Struct, frozen=True, tag=11):
     A client may draw the token itself (16 to 128 characters, random): then asking
     again after a lost answer takes the seat once, and resumes it the second time.
     `fresh` begins a new session of a seat that is resumed, beside the others;
-    `session` resumes that one (0: the newest).
+    `session` resumes that one (0: the newest). `alone`: the seat's other sessions are
+    nobody's from then on.
     """
 
     request: int
@@ -123,6 +124,7 @@ class TakeSeat(Struct, frozen=True, tag=11):
     resume: str = ""
     fresh: bool = False
     session: int = 0
+    alone: bool = False
 
 
 class Dispatch(Struct, frozen=True, tag=12):
@@ -144,7 +146,9 @@ class Sync(Struct, frozen=True, tag=13):
 
     `seat` "" watches as a spectator. A seat needs its `session`.
     `legal` asks for the seat's legal actions with each view. `seen` is the newest
-    revision that the asker has seen (-1: none): it is never sent an older one.
+    revision that the asker has seen (-1: none): it is never sent an older one. Steps
+    are sent that come after `since` (-1: none before the first view); `whole` asks for
+    what a page draws beside the view, and for the view after each step.
     """
 
     request: int
@@ -154,6 +158,8 @@ class Sync(Struct, frozen=True, tag=13):
     session: int = 0
     legal: bool = False
     seen: int = -1
+    since: int = -1
+    whole: bool = False
 
 
 class Unwatch(Struct, frozen=True, tag=14):
@@ -260,7 +266,8 @@ class ViewUpdate(Struct, frozen=True, tag=45):
     [event, payload] pairs; `result` is null while the match runs. `request` is
     not 0 when the update answers a `Sync`. `undo` is null, or who waits for leave to
     take moves back: [revision, seat, to, seats that agreed]; `revision` is the
-    request's, `to` the one to return to.
+    request's, `to` the one to return to. `shown`, and the fields of the same name in
+    each step, come only where `Sync.whole` asked: see `hotseat.engine.shown`.
     """
 
     request: int
@@ -278,6 +285,7 @@ class ViewUpdate(Struct, frozen=True, tag=45):
     legal: Raw = Raw(b"\xc0")
     steps: Raw = Raw(b"\x90")
     undo: tuple[int, str, int, tuple[str, ...]] | None = None
+    shown: Raw = Raw(b"\xc0")
 
 
 class LogPage(Struct, frozen=True, tag=46):

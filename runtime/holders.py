@@ -13,6 +13,9 @@ from .route import Route
 
 __all__ = ["SeatHolders"]
 
+_NOBODY = ("", "")
+"""Who holds a session that was taken from all: no process has an empty name."""
+
 
 class SeatHolders:
     """The holders of one match's live sessions."""
@@ -23,11 +26,17 @@ class SeatHolders:
         self._askers: dict[tuple[str, int], tuple[str, str]] = {}
 
     def hold(
-        self, route: Route, seat: str, session: int, window: KeyWindow
+        self,
+        route: Route,
+        seat: str,
+        session: int,
+        window: KeyWindow,
+        alone: bool = False,
     ) -> list[int]:
         """Give the session to whoever asks by `route`; the newest connection wins.
 
-        Returns the seat's sessions that somebody lost by it.
+        `alone` takes the seat's other sessions from whoever holds them. Returns the
+        seat's sessions that somebody lost by it.
         """
         lost: list[int] = []
         if self._askers.get((seat, session), route.asker) != route.asker:
@@ -37,6 +46,11 @@ class SeatHolders:
             if name == seat and window.session(number) is None:
                 del self._askers[name, number]
                 lost.append(number)
+        if alone:
+            for live in window.sessions:
+                if live.number != session:
+                    self._askers[seat, live.number] = _NOBODY
+                    lost.append(live.number)
         return lost
 
     def problem(self, route: Route, state: MatchState, seat: str, session: int) -> str:

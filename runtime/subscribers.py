@@ -8,13 +8,15 @@ and revision, however many watch it. Nothing here sees what is not committed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 
 from ..engine.errors import ViewError
+from ..engine.jsonvalue import Json
 from ..engine.redact import redact_step
 from ..engine.refusal import REFUSALS, Fault, fault_from
+from ..engine.shown import shown_derived, shown_step
 from ..engine.snapshot import Snapshot
 from ..engine.step import Batch, Step
 from ..engine.takeback import UndoRequest
@@ -42,15 +44,16 @@ _Asker = tuple[str, str]
 class Subscriber:
     """One seat, or spectator (seat ""), of one client."""
 
-    __slots__ = ("legal", "owed", "revision", "route", "seat", "session")
+    __slots__ = ("legal", "owed", "revision", "route", "seat", "session", "whole")
 
     def __init__(self, route: Route, sync: Sync) -> None:
         self.route = route
         self.seat = sync.seat
         self.session = sync.session
         self.legal = sync.legal
-        self.revision: int | None = None
-        """Of the last update; None before the first."""
+        self.whole = sync.whole
+        self.revision = None if sync.since < 0 else sync.since
+        """Of the last update; None before the first, if the asker has no view yet."""
         self.owed: list[int] = [sync.request]
         """Requests that wait for an update."""
 
@@ -103,6 +106,9 @@ class Subscribers:
             return False
         else:
             known.route, known.session, known.legal = route, sync.session, sync.legal
+            known.whole = sync.whole
+            if sync.since >= 0:
+                known.revision = sync.since
             known.owed.append(sync.request)
         self._owing = True
         return True
@@ -182,6 +188,7 @@ class Subscribers:
                 seat,
                 subscriber.legal,
                 subscriber.revision,
+                subscriber.whole,
             )
             self._failing.discard(seat)
         except ViewError as error:
@@ -226,27 +233,34 @@ class _Drawing:
         self._steps = steps
         self._limit = options.view_bytes_max
         self._views: dict[str, msgspec.Raw | ViewError] = {}
-        self._updates: dict[tuple[str, bool, int | None], ViewUpdate] = {}
+        self._updates: dict[tuple[str, bool, int | None, bool], ViewUpdate] = {}
 
-    def update(self, seat: str, legal: bool, since: int | None) -> ViewUpdate:
+    def update(
+        self, seat: str, legal: bool, since: int | None, whole: bool
+    ) -> ViewUpdate:
         """The update of a seat that has seen the revision `since`.
 
         Raises:
             ViewError: The game's view failed.
         """
-        key = (seat, legal, since)
+        key = (seat, legal, since, whole)
         update = self._updates.get(key)
         if update is None:
-            update = self._updates[key] = self._draw(seat, legal, since)
+            update = self._updates[key] = self._draw(seat, legal, since, whole)
         return update
 
-    def _draw(self, seat: str, legal: bool, since: int | None) -> ViewUpdate:
+    def _draw(
+        self, seat: str, legal: bool, since: int | None, whole: bool
+    ) -> ViewUpdate:
         snapshot = self._state.snapshot
         ended = snapshot.meta.result is not None
         view = self._view(snapshot, seat)
         result = self._result if ended else _NULL
         room = self._limit - _size(view) - _size(result)
         actions = self._legal(snapshot, seat, room) if legal and seat else _NULL
+        room -= _size(actions)
+        shown = self._shown(snapshot, room) if whole else _NULL
+        room -= _size(shown)
         return ViewUpdate(
             request=0,
             match=self._state.match,
@@ -261,8 +275,9 @@ class _Drawing:
             view=view,
             result=result,
             legal=actions,
-            steps=self._steps_since(seat, since, room - _size(actions)),
+            steps=self._steps_since(seat, since, room, whole),
             undo=_undo(self._state.undo.request),
+            shown=shown,
         )
 
     def overran(self, seat: str, stop: BudgetExceeded) -> None:
@@ -299,7 +314,16 @@ class _Drawing:
             return _NULL
         return _packed(machine.legal_actions(snapshot, seat), room)
 
-    def _steps_since(self, seat: str, since: int | None, room: int) -> msgspec.Raw:
+    def _shown(self, snapshot: Snapshot, room: int) -> msgspec.Raw:
+        """What a page draws beside the view; null where there is no room for it."""
+        try:
+            return pack_trusted(shown_derived(self._state.machine.game, snapshot), room)
+        except CodecError:
+            return _NULL
+
+    def _steps_since(
+        self, seat: str, since: int | None, room: int, whole: bool
+    ) -> msgspec.Raw:
         """The redacted steps after `since`.
 
         None if they are no longer all kept, or too large beside the view: it says
@@ -310,8 +334,9 @@ class _Drawing:
         if self._steps[0].snapshot.revision > since + 1:
             return _NO_STEPS
         game = self._state.machine.game
+        tell = self._whole_step if whole else partial(redact_step, game)
         missed = [
-            redact_step(game, step, seat or None)
+            tell(step, seat or None)
             for step in self._steps
             if step.snapshot.revision > since
         ]
@@ -319,6 +344,16 @@ class _Drawing:
             return pack_trusted(missed, room)
         except CodecError:
             return _NO_STEPS
+
+    def _whole_step(self, step: Step, seat: str | None) -> Json:
+        """A step with the view after it, as far as `seat` may see either."""
+        machine, snapshot = self._state.machine, step.snapshot
+        view = (
+            machine.public_view(snapshot)
+            if seat is None
+            else machine.player_view(snapshot, seat)
+        )
+        return shown_step(machine.game, step, seat, view)
 
 
 def _undo(

@@ -18,6 +18,7 @@ from .connect import connect as connect
 from .match import RemoteMatch as RemoteMatch
 from .match import Seat as Seat
 from .match import Spectator as Spectator
+from .match import UpdateStream as UpdateStream
 from .match import ViewStream as ViewStream
 from .options import ClientOptions as ClientOptions
 from .outcome import Accepted as Accepted
@@ -29,5 +30,6 @@ from .outcome import Refusal as Refusal
 from .outcome import WatchEnded as WatchEnded
 from .shell import Client as Client
 from .shell import open_client as open_client
+from .view import KeptUpdate as KeptUpdate
 from .view import UndoAsked as UndoAsked
 from .view import View as View

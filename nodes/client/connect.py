@@ -18,14 +18,12 @@ from ..nng import NngEndpoint
 from ..operator.ask_door import ask_door
 from ..operator_error import OperatorError
 from ..telemetry import quiet_unless_configured
+from .inbox import inbox_beside
 from .options import ClientOptions
 from .outcome import ClusterUnreachable
 from .shell import Client, open_client
 
-__all__ = ["INBOX", "connect"]
-
-INBOX = "tcp://127.0.0.1:0"
-"""Where nodes reach a client: as they do each other, on a port of the system's."""
+__all__ = ["connect"]
 
 
 @asynccontextmanager
@@ -35,13 +33,13 @@ async def connect(
     principal: str = "local",
     options: ClientOptions | None = None,
     links: LinkOptions | None = None,
-    inbox: str = INBOX,
+    inbox: str | None = None,
 ) -> AsyncIterator[Client]:
     """Connect to a cluster of this machine, over nng.
 
     `cluster` is its folder, or the address of one node's command door. Matches are
     named after `principal`: one key of one principal is one match. `inbox` is where
-    nodes reach this client.
+    nodes reach this client; if not given, at the address that they see this machine at.
 
     Raises:
         ClusterUnreachable: No node answered in time.
@@ -49,6 +47,8 @@ async def connect(
     """
     quiet_unless_configured()
     home = await _home(cluster)
+    if inbox is None:
+        inbox = await inbox_beside(await _ask_doors(home))
     identity = Identity(
         cluster=home.cluster,
         process=f"client-{secrets.token_hex(8)}",

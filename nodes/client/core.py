@@ -191,10 +191,16 @@ class ClientCore:
                 raise TooManyQuestions
             watch = self._watches[key] = wanted
             self._ask_watch(now, watch)
-        elif watch.session != wanted.session or wanted.legal > watch.legal:
+        elif (
+            watch.session != wanted.session
+            or wanted.legal > watch.legal
+            or wanted.whole > watch.whole
+        ):
             watch.session, watch.legal = wanted.session, watch.legal or wanted.legal
+            watch.whole |= wanted.whole
             self._close(watch.ticket)
             self._ask_watch(now, watch)
+        watch.slot.keep = max(watch.slot.keep, wanted.slot.keep)
         watch.readers += 1
         return watch
 
@@ -346,8 +352,10 @@ class ClientCore:
                 self._show(process, take)
         if isinstance(frame, Sync):
             seen = self.memory.revision(frame.match)
+            watch = question.watch
+            since = -1 if watch is None else max(watch.slot.revision, watch.since)
             self._effects.append(
-                Send(process, replace(frame, request=request, seen=seen))
+                Send(process, replace(frame, request=request, seen=seen, since=since))
             )
         else:
             self._effects.append(Send(process, replace(frame, request=request)))
@@ -472,10 +480,7 @@ class ClientCore:
     def _ask_watch(self, now: float, watch: Watch, pause_s: float = 0.0) -> None:
         watch.owner, watch.heard = self.routing.owner(watch.match), now
         watch.tenure = self.routing.tenure(watch.match)
-        frame = Sync(
-            0, watch.match, watch.epoch, watch.seat, watch.session, watch.legal
-        )
-        question = _Question(frame, watch.match, math.inf, watch)
+        question = _Question(watch.frame(), watch.match, math.inf, watch)
         watch.ticket = self._start(now, question, pause_s).ticket
         self._watches_due = min(self._watches_due, now + self._options.watch_idle_s)
 

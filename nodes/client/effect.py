@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...runtime.frame import Request, Response
+from ...runtime.frame import Request, Response, Sync
 from ...runtime.link import PeerAddress
 from .outcome import Refusal
 from .view import ViewSlot
@@ -90,6 +90,8 @@ class Watch:
     session: int
     legal: bool
     slot: ViewSlot = field(default_factory=ViewSlot)
+    whole: bool = False  # what a page draws comes too
+    since: int = -1  # the revision that its reader has from elsewhere
     refusal: Refusal | None = None
     readers: int = 0
     ticket: int = 0  # of the question now asked for it; 0: none
@@ -97,3 +99,15 @@ class Watch:
     owner: str = ""  # of its shard when it was last asked for,
     tenure: int = 0  # and the epoch of that
     heard: float = 0.0
+
+    def frame(self) -> Sync:
+        """What asks for it."""
+        return Sync(
+            0,
+            self.match,
+            self.epoch,
+            self.seat,
+            self.session,
+            self.legal,
+            whole=self.whole,
+        )

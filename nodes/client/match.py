@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,13 +20,16 @@ from .outcome import (
     WatchEnded,
     engine_refusal,
 )
-from .view import View, ViewSlot, view_of
+from .view import KeptUpdate, View, ViewSlot, view_of
 
 if TYPE_CHECKING:
     from ...engine.takeback import UndoVerb
     from .shell import Client
 
-__all__ = ["RemoteMatch", "Seat", "Spectator", "ViewStream"]
+__all__ = ["RemoteMatch", "Seat", "Spectator", "UpdateStream", "ViewStream"]
+
+UPDATES_KEPT = 32
+"""Of a place whose every update is wanted: how far its slowest reader may lag."""
 
 
 class RemoteMatch:
@@ -52,11 +56,14 @@ class RemoteMatch:
         resume: str | None = None,
         *,
         fresh: bool = False,
+        alone: bool = False,
+        session: int = 0,
         timeout_s: float | None = None,
     ) -> Seat | Refusal:
         """Sit down at a seat, or take it back with the token of `Seat.resume`.
 
-        `fresh` begins a new session at a seat that is taken back. The token is
+        `fresh` begins a new session at a seat that is taken back, `session` resumes
+        that one (0: the newest), `alone` ends what others do at the seat. The token is
         drawn here, so that a repeat after a lost answer takes the seat only once.
 
         Raises:
@@ -64,7 +71,9 @@ class RemoteMatch:
             ClusterUnreachable: Nothing could be sent in that time.
         """
         token = resume or secrets.token_urlsafe(24)
-        frame = wire.TakeSeat(0, self.id, self.epoch, seat, token, fresh)
+        frame = wire.TakeSeat(
+            0, self.id, self.epoch, seat, token, fresh, session, alone
+        )
         answer = await self._client._write(frame, self.id, timeout_s, token)
         if isinstance(answer, Refusal):
             return answer
@@ -105,7 +114,7 @@ class Spectator:
         self._session = session
         self._watch: Watch | None = None
         self._slot = ViewSlot()
-        self._legal = False
+        self._legal = self._whole = False
         self.match = match
         self.seat = seat
 
@@ -122,6 +131,15 @@ class Spectator:
         self._drop_refused()
         return ViewStream(self, legal)
 
+    def updates(self, *, legal: bool = False, since: int = -1) -> UpdateStream:
+        """Every update as it comes, with what a page draws; see `UpdateStream`.
+
+        The first is the newest view; with `since`, a revision that was seen elsewhere,
+        what came after it, if that is still known.
+        """
+        self._drop_refused()
+        return UpdateStream(self, legal, since)
+
     async def resync(
         self, *, legal: bool = False, timeout_s: float | None = None
     ) -> View | Refusal:
@@ -137,7 +155,13 @@ class Spectator:
             return watch
         match = self.match
         frame = wire.Sync(
-            0, match.id, match.epoch, self.seat, self._session, self._legal
+            0,
+            match.id,
+            match.epoch,
+            self.seat,
+            self._session,
+            self._legal,
+            whole=self._whole,
         )
         answer = await self._client._read(frame, match.id, timeout_s)
         if isinstance(answer, Refusal):
@@ -156,15 +180,28 @@ class Spectator:
         if self._watch is not None and self._watch.refusal is not None:
             self.close()
 
-    def _ensure_watch(self, legal: bool) -> Watch | Refusal:
+    def _ensure_watch(
+        self, legal: bool, *, whole: bool = False, since: int = -1
+    ) -> Watch | Refusal:
         """The watch that feeds our slot: the one there is, if it shows enough."""
         watch = self._watch
-        if watch is not None and (legal <= self._legal or watch.refusal is not None):
+        enough = legal <= self._legal and whole <= self._whole
+        if watch is not None and (enough or watch.refusal is not None):
             return watch
         self._legal |= legal
+        self._whole |= whole
+        if whole:
+            self._slot.keep = UPDATES_KEPT
         match = self.match
         wanted = Watch(
-            match.id, match.epoch, self.seat, self._session, self._legal, self._slot
+            match.id,
+            match.epoch,
+            self.seat,
+            self._session,
+            self._legal,
+            self._slot,
+            self._whole,
+            since,
         )
         found = self._client._watch(wanted)
         if isinstance(found, Watch):
@@ -211,6 +248,49 @@ class ViewStream:
             await self._place._client._news(watch)
 
 
+class UpdateStream:
+    """An async iterator over the updates of one place, each of them once.
+
+    A reader that falls more than `UPDATES_KEPT` behind goes on with the newest view.
+    It does not end with the match. Lost links, owners that change and nodes that
+    restart are made good underneath.
+
+    Raises, from the iteration:
+        WatchEnded: A node refuses to send more; see its `refusal`.
+    """
+
+    def __init__(self, place: Spectator, legal: bool, since: int) -> None:
+        self._place = place
+        self._legal = legal
+        self._since = since
+        self._read = -1  # the edition that this reader had last; -1: none yet
+        self._ready: deque[KeptUpdate] = deque()
+
+    def __aiter__(self) -> UpdateStream:
+        return self
+
+    async def __anext__(self) -> KeptUpdate:
+        while True:
+            if self._ready:
+                return self._ready.popleft()
+            watch = self._place._ensure_watch(
+                self._legal, whole=True, since=self._since
+            )
+            if isinstance(watch, Refusal):
+                raise WatchEnded(watch)
+            slot = watch.slot
+            if self._read < 0 and slot.edition:
+                known = self._since >= 0
+                self._read = slot.oldest if known else slot.edition - 1
+            if slot.edition > max(self._read, 0):
+                self._ready.extend(slot.after(self._read))
+                self._read = slot.edition
+            elif watch.refusal is not None:
+                raise WatchEnded(watch.refusal)
+            else:
+                await self._place._client._news(watch)
+
+
 class Seat(Spectator):
     """A seat that this client holds.
 
@@ -242,11 +322,14 @@ class Seat(Spectator):
         payload: Any = None,
         *,
         base_revision: int | None = None,
+        action: int | None = None,
         timeout_s: float | None = None,
     ) -> Accepted | Refusal:
         """Act. Returns once the action is committed, or refused.
 
-        With `base_revision` it is refused as stale if the match has moved on.
+        With `base_revision` it is refused as stale if the match has moved on. `action`
+        is its number in the session, where the caller counts: the same one again is
+        the same action.
 
         Raises:
             OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
@@ -262,7 +345,7 @@ class Seat(Spectator):
             self.match.epoch,
             self.seat,
             self.session,
-            self._draw_action(),
+            self._draw_action(action),
             event,
             packed,
             base_revision,
@@ -329,9 +412,15 @@ class Seat(Spectator):
         """
         return await self._act(self._unknown[key], timeout_s)
 
-    def _draw_action(self) -> int:
-        action = self._next_action
-        self._next_action += 1
+    @property
+    def next_action(self) -> int:
+        """The number of the next action, if nobody else counts."""
+        return self._next_action
+
+    def _draw_action(self, action: int | None = None) -> int:
+        if action is None:
+            action = self._next_action
+        self._next_action = max(self._next_action, action + 1)
         return action
 
     def _take_back(

@@ -1,12 +1,15 @@
-"""What a client has seen of a match: the newest view, and only the newest.
+"""What a client has seen of a match: the newest view, and the last few where asked.
 
 Pure. Rule: the revision never goes back, whatever order links deliver in. A view
-that nobody took is replaced by the next one, so a slow reader costs one view.
+that nobody took is replaced by the next one, so a slow reader costs one view; a slot
+that keeps some costs so many.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from msgspec import Raw
@@ -14,7 +17,7 @@ from msgspec import Raw
 from ...runtime.codec import unpack
 from ...runtime.frame import ViewUpdate
 
-__all__ = ["UndoAsked", "View", "ViewSlot", "view_of"]
+__all__ = ["KeptUpdate", "UndoAsked", "View", "ViewSlot", "view_of"]
 
 _NIL = Raw(b"\xc0")  # msgpack's null
 _NO_STEPS = b"\x90"  # and an empty array
@@ -53,6 +56,8 @@ class View:
     legal: tuple[tuple[str, Any], ...] | None
     packed_steps: bytes | Raw = field(default=_NO_STEPS, repr=False, compare=False)
     undo: UndoAsked | None = None
+    shown: Any = field(default=None, repr=False, compare=False)
+    """What a page draws beside the view, where that was asked for."""
 
     @property
     def my_turn(self) -> bool:
@@ -68,33 +73,69 @@ class View:
         return tuple(unpack(self.packed_steps) or ())
 
 
+class KeptUpdate:
+    """An update that is kept for those who want every one. Read it, nothing else.
+
+    `memo` is room for what a reader makes of it, so that others need not make it again.
+    """
+
+    def __init__(self, update: ViewUpdate) -> None:
+        self._update = update
+        self.memo: dict[Any, Any] = {}
+
+    @cached_property
+    def view(self) -> View:
+        return view_of(self._update)
+
+
 @dataclass(slots=True)
 class ViewSlot:
     """One watched seat: the last view accepted.
 
-    `edition` rises with each view that is news; a reader keeps the one it had.
+    `edition` rises with each view that is news; a reader keeps the one it had. The
+    last `keep` of them are kept whole.
     """
 
     edition: int = 0
     dropped: int = 0
+    keep: int = 0
+    _kept: deque[KeptUpdate] = field(default_factory=deque, repr=False)
     _update: ViewUpdate | None = None
     _decoded: View | None = field(default=None, repr=False)
 
     def accept(self, update: ViewUpdate) -> bool:
         """Keep `update` if it is newer than what was seen, and say so.
 
-        Of a revision that was seen, only the legal actions can be news.
+        Of a revision that was seen, only what was not asked for before can be news.
         """
         seen = self._update
         if seen is not None and update.revision <= seen.revision:
             if update.revision < seen.revision:
                 self.dropped += 1
                 return False
-            if seen.legal != _NIL or update.legal == _NIL:
+            legal = seen.legal == _NIL and update.legal != _NIL
+            if not legal and (seen.shown != _NIL or update.shown == _NIL):
                 return False
         self._update, self._decoded = update, None
         self.edition += 1
+        if self.keep:
+            self._kept.append(KeptUpdate(update))
+            while len(self._kept) > self.keep:
+                self._kept.popleft()
         return True
+
+    @property
+    def oldest(self) -> int:
+        """A reader at this edition can have every update that is kept."""
+        return self.edition - len(self._kept)
+
+    def after(self, edition: int) -> list[KeptUpdate]:
+        """The updates that a reader at `edition` has not had; if some of them are gone,
+        the newest alone."""
+        if not self._kept or edition >= self.edition:
+            return []
+        first = edition - self.oldest
+        return list(self._kept)[first:] if first >= 0 else [self._kept[-1]]
 
     @property
     def revision(self) -> int:
@@ -134,4 +175,5 @@ def view_of(update: ViewUpdate) -> View:
         legal=None if legal is None else tuple((e, p) for e, p in legal),
         packed_steps=update.steps,
         undo=None if update.undo is None else UndoAsked(*update.undo),
+        shown=unpack(update.shown),
     )
