@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import anyio
 
-from ..client.connect import INBOX
+from ..client.inbox import LOOPBACK
 from ..cluster_dir import ClusterDir
 from ..local.child import ChildOptions
 from ..local.cluster import LocalCluster, LocalPlan, door_says_ready, owned_folder
@@ -108,7 +108,7 @@ class ChaosCluster:
         self.nodes = tuple(nodes)
         self.processes = NodeProcesses(home, nodes)
         self.links: LinkProxy | NetworkNamespaces | None = None
-        self.inbox = INBOX  # for clients of this cluster
+        self.inbox = LOOPBACK  # for clients of this cluster
         self.copies = min(home.redundancy.copies or 1, len(self.nodes))
 
     async def health(self) -> Health:
