@@ -118,12 +118,7 @@ def define_game(
     require_kind(views, Views, "views", "views(public=lambda ctx: ...)")
     require_kind(profile, Profile, "profile", "profile(default)")
     require_kind(undo, UndoRule, "undo", "undo(back=1)")
-    if legal_actions is not None:
-        check_function(legal_actions, "legal_actions", "ctx", "seat", may_yield=True)
-    if redact is not None:
-        check_function(redact, "redact", "step", "seat")
-    if migrate is not None:
-        check_function(migrate, "migrate", "G", "from_version")
+    _check_functions(legal_actions, redact, migrate)
     known_events = event_table(events)
     _check_resign(resign, known_events)
     check_reveals(undo, known_events)
@@ -283,6 +278,19 @@ def reject(reason: str | None = None, details: Json = None) -> Rejected:
 def enqueue(kind: str, payload: Json = None) -> dict[str, Json]:
     """One entry of a result's `enqueue`: an internal event to run after this one."""
     return {"kind": kind, "payload": payload}
+
+
+def _check_functions(
+    legal_actions: LegalActions | None,
+    redact: Redaction | None,
+    migrate: Migrate | None,
+) -> None:
+    if legal_actions is not None:
+        check_function(legal_actions, "legal_actions", "ctx", "seat", may_yield=True)
+    if redact is not None:
+        check_function(redact, "redact", "step", "seat")
+    if migrate is not None:
+        check_function(migrate, "migrate", "G", "from_version")
 
 
 def _check_resign(name: str | None, events: Mapping[str, Event]) -> None:

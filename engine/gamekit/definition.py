@@ -103,16 +103,13 @@ def define_game(
     rules = Rules(_computed(computed), round_robin() if turn is None else turn)
     under = Core() if core is None else core
     edges = list(_edges(declared, described, names, rules))
-    events = {key: Event(each.args, each.public) for key, each in declared.items()}
-    if any(each.on_timeout is not None for each in described.values()):
-        events[OUTCOME_EVENT] = Event()
     return define_core_game(
         name=name,
         version=version,
         max_players=max_players,
         player_ids=player_ids,
         min_players=min_players,
-        events={**events, **under.events},
+        events={**_events(declared, described), **under.events},
         states={
             FINISHED: State(active_players=(), label="Finished"),
             **{key: _state(key, described.get(key, Phase()), rules) for key in names},
@@ -157,6 +154,13 @@ def _moves(moves: Mapping[str, Move | Run] | Sequence[Run]) -> dict[str, Move]:
         key: each if isinstance(each, Move) else move(each)
         for key, each in named.items()
     }
+
+
+def _events(moves: Mapping[str, Move], phases: Mapping[str, Phase]) -> dict[str, Event]:
+    events = {key: Event(each.args, each.public) for key, each in moves.items()}
+    if any(each.on_timeout is not None for each in phases.values()):
+        events[OUTCOME_EVENT] = Event()
+    return events
 
 
 def _phases(phases: Mapping[str, Phase] | None) -> dict[str, Phase]:

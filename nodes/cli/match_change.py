@@ -64,21 +64,7 @@ def edit(
     Exit status 0: done. 1: refused, and nothing is changed. 3: no node answers.
     """
     check_matches([match])
-    if undo is (patch is not None):
-        raise OperatorError(
-            "usage",
-            "either a patch, or --undo",
-            hint="hotseat match edit MATCH PATCHFILE; hotseat match edit MATCH --undo",
-            exit_code=ExitCode.USAGE,
-        )
-    if patch is not None and patch != STDIN and patch.startswith("-"):
-        raise OperatorError(
-            "usage",
-            f"Unknown option: {patch}.",
-            hint="hotseat match edit --help",
-            exit_code=ExitCode.USAGE,
-        )
-    data = None if patch is None else _read(patch)
+    data = _read(patch, undo)
     what = "Undo the last edit" if undo else "Change the state"
     confirm(f"{what} of match {match}?", yes)
     outcome = perform(
@@ -138,14 +124,30 @@ def upgrade(
     return ExitCode.OK
 
 
-def _read(patch: str) -> bytes:
+def _read(patch: str | None, undo: bool) -> bytes | None:
     """The patch's bytes; that they are JSON is seen here, where somebody reads it.
 
     Raises:
-        OperatorError: unreadable_file, malformed_patch.
+        OperatorError: usage, unreadable_file, malformed_patch.
     """
     import msgspec
 
+    if undo is (patch is not None):
+        raise OperatorError(
+            "usage",
+            "either a patch, or --undo",
+            hint="hotseat match edit MATCH PATCHFILE; hotseat match edit MATCH --undo",
+            exit_code=ExitCode.USAGE,
+        )
+    if patch is None:
+        return None
+    if patch != STDIN and patch.startswith("-"):
+        raise OperatorError(
+            "usage",
+            f"Unknown option: {patch}.",
+            hint="hotseat match edit --help",
+            exit_code=ExitCode.USAGE,
+        )
     try:
         data = sys.stdin.buffer.read() if patch == STDIN else Path(patch).read_bytes()
     except OSError as error:
