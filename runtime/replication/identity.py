@@ -9,6 +9,8 @@ between, the next process can tell whether these are the data that served last:
 2. While it does not, nothing was acknowledged under its boot: data that hold that
    boot count *or* that intent are the ones.
 3. Other data (an older copy, a loss, none) get a new identity: they are a learner's.
+   Not so data of a later boot than the record tells of: these are newer than the
+   record. The coordinator went back, and the node waits for its operator.
 4. An intent that was begun is finished, by whatever process: a write of it that was
    thought lost may still land, and then it finds its intent in the data.
 
@@ -224,7 +226,15 @@ class Identity:
 
     def _decide(self) -> None:
         """The record was read for the first time."""
-        if not self._durable:
+        if self._kept.boot > self._boot_recorded:
+            self._alarm(
+                "coordinator_went_back",
+                f"{self._key} tells of start {self._boot_recorded}, the data here are"
+                f" of start {self._kept.boot}: was the coordinator restored from a"
+                f" backup? Write it with identity {self._kept.ident!r} and boot"
+                f" {self._kept.boot}; until then this node serves nothing",
+            )
+        elif not self._durable:
             if self._kept.ident != self._process and not self._is_same_data():
                 self._kept = IdentityKept(self._process, 0, "")
             self.stage = Stage.OPENING

@@ -23,6 +23,9 @@ is the truth. Rules:
    whatever owner logged it.
 7. The match is not held long: after `hold_ms` the owner tries no more, and goes on as
    soon as rule 5 allows.
+8. It is pinned only by an owner of whose own epoch something is committed, `detach` or
+   a later entry. Until then the log of an earlier owner may go on behind `detach`; a
+   replica that has that tail could join, own the shard, and commit it.
 """
 
 from __future__ import annotations
@@ -107,7 +110,15 @@ class Pinning:
             return False
         since = self._begun.get(match)
         hold_ms = self._context.options.pin_hold_ms
-        return since is not None and now_ms - since < hold_ms and self._has_room()
+        if since is None or now_ms - since >= hold_ms:
+            return False
+        return self._has_room() and self._is_own()
+
+    def _is_own(self) -> bool:
+        """Rule 8."""
+        data, record = self._context.data, self._context.register.record
+        assert record is not None
+        return data.log.epoch_at(data.commit) == record.epoch
 
     # Below.
 

@@ -69,8 +69,13 @@ class Readings:
         self._list_pins(listing)
         for entry in listing.entries:
             shard = self.shard_of(entry.key)
-            if shard is not None:
-                found.add(shard)
+            if shard is None:
+                continue
+            found.add(shard)
+            known = self.revisions.get(shard, ABSENT)
+            if entry.revision < known <= listing.revision:
+                yield Reading(shard, known, None, _went_back(entry.revision, known))
+            else:
                 yield from self._read(shard, entry.revision, entry.value)
         for shard, revision in list(self.revisions.items()):
             if shard in found:
@@ -146,3 +151,13 @@ class Readings:
             self.alarms.append(Alarm(-1, error.code, str(error)))
             return
         self._board.table.pin(match, record.shard)
+
+
+def _went_back(revision: int, known: int) -> tuple[str, str]:
+    """A record is older than it was, by a listing that is not."""
+    return (
+        "coordinator_went_back",
+        f"the record is of revision {revision}, and was of {known}: was the"
+        " coordinator restored from a backup? Write the newest record that a node"
+        " knows, in an epoch above any that was ever reached",
+    )

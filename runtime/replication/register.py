@@ -9,8 +9,9 @@ compare-and-swap from the revision that was read. Rules:
 2. So another write, with a fresh nonce, from the same revision, is sent to move it.
    At most one of all these can land.
 3. A conflict tells of a newer record: nothing is written until that one is read.
-4. A record below the highest epoch that was seen in a record is not believed: the
-   coordinator went back.
+4. A record below the highest epoch that was seen in a record is not believed, nor one
+   of that epoch with another owner: the coordinator went back. An entry in the log is
+   as good as a record of its epoch: nothing is appended before the record is there.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class RecordRegister:
             return
         if record is None:
             self.known = True
-            if revision != ABSENT:
+            if revision != ABSENT or self.epoch_seen:
                 self.revision = revision
                 self.stop("shard_record_gone", "the shard's record was deleted")
             return
@@ -104,6 +105,18 @@ class RecordRegister:
             self.stop(
                 "epoch_went_back",
                 f"epoch {record.epoch} is recorded, {self.epoch_seen} was seen before",
+            )
+            return
+        seen = self.record
+        if (
+            seen is not None
+            and seen.epoch == record.epoch
+            and seen.owner != record.owner
+        ):
+            self.stop(
+                "epoch_went_back",
+                f"epoch {record.epoch} is recorded as {record.owner}'s, and was"
+                f" {seen.owner}'s",
             )
             return
         self._believe(record)

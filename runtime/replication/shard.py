@@ -94,6 +94,7 @@ class ShardReplica:
         """`layout` is who shall hold the shard, if its record must be made."""
         self.data = ReplicaData(shard, effects, options, recovered)
         self.register = RecordRegister(shard, me, effects, options)
+        self.register.epoch_seen = self.data.log.last_epoch
         self.context = Context(
             shard, me, effects, options, self.data, self.register, layout
         )

@@ -23,10 +23,17 @@ from ..coordinator import (
 )
 from ..errors import WatchCompacted
 
-__all__ = ["KEPT_TRANSACTIONS", "MemoryStore"]
+__all__ = ["KEPT_TRANSACTIONS", "MemoryStore", "StoreImage"]
 
 KEPT_TRANSACTIONS = 1024
 """Transactions, deletes included, that a watch may still ask for."""
+
+
+RESTORED_AHEAD = 1_000
+"""A restored store goes on so many revisions ahead, so that none is used twice."""
+
+StoreImage = tuple[Entry, ...]
+"""A backup: what no session holds."""
 
 
 class MemoryStore:
@@ -91,6 +98,22 @@ class MemoryStore:
         """Forget the history, as a store does in its own time."""
         self._history.clear()
         self._compacted = self._revision
+
+    def image(self) -> StoreImage:
+        """A backup of all that is there now."""
+        kept = self._entries.values()
+        return tuple(entry for entry, session in kept if session is None)
+
+    def restore(self, image: StoreImage) -> None:
+        """Be what it was, entries and their revisions; all sessions are gone.
+
+        The revision goes on, far ahead, as whoever restores a store has it: no watch
+        can tell what happened.
+        """
+        self._entries = {entry.key: (entry, None) for entry in image}
+        self._sessions.clear()
+        self._revision += RESTORED_AHEAD
+        self.compact()
 
     def open_session(self) -> str:
         """A new session, alive until `end_session`."""

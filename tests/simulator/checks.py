@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hotseat.runtime.control_plane import ReplicaRecord, ShardRecord, decode_record
+from hotseat.runtime.control_plane import (
+    PinRecord,
+    ReplicaRecord,
+    ShardRecord,
+    decode_record,
+)
+from hotseat.runtime.coordinator import Change
 from hotseat.runtime.frame import Accepted, Created, Response, ViewUpdate
 from hotseat.runtime.replication.output import Committed, Serving
 from hotseat.runtime.route import Route
 
 from .client import view_bytes, view_key
 from .history import History
+from .restoration import RAISER
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -40,6 +47,8 @@ class Checks:
         self._widest: dict[tuple[int, int], int] = {}
         """By shard and epoch: the most copies that were ever in sync."""
         self._idents = {world.keys.replica(node): "" for node in world.nodes}
+        self._replicas: dict[str, ReplicaRecord] = {}
+        self._pins: dict[str, PinRecord] = {}
         self._served: dict[str, None] = {}
         """The replicas that have ever served."""
         self._read_up_to = 0
@@ -189,6 +198,7 @@ class Checks:
         for _, changes in found:
             for change in changes:
                 world.places.changed(change)
+                self._on_pin(change)
                 shard = world.keys.shard_of(change.key)
                 if shard is not None and change.value is not None:
                     record = decode_record(ShardRecord, change.key, change.value)
@@ -197,12 +207,20 @@ class Checks:
                     replica = decode_record(ReplicaRecord, change.key, change.value)
                     self._on_replica(change.key, replica)
 
+    def _on_pin(self, change: Change) -> None:
+        if self._world.keys.pin_of(change.key) is not None:
+            self._pins.pop(change.key, None)
+            if change.value is not None:
+                pin = decode_record(PinRecord, change.key, change.value)
+                self._pins[change.key] = pin
+
     def _on_replica(self, key: str, record: ReplicaRecord) -> None:
         """A node whose data are intact goes on as the replica that it was.
 
         One that has never served has promised nothing, and is none yet.
         """
         before, self._idents[key] = self._idents[key], record.ident
+        self._replicas[key] = record
         if record.serving:
             self._served[record.ident] = None
         world = self._world
@@ -214,10 +232,12 @@ class Checks:
             )
 
     def _on_record(self, shard: int, record: ShardRecord) -> None:
-        before = self._records.get(shard)
-        self._records[shard] = record
         place = (shard, record.epoch)
         self._widest[place] = max(self._widest.get(place, 0), len(record.isr))
+        if self._world.restoration.mending:
+            return  # who has seen no newer one may go on from it; nobody else follows
+        before = self._records.get(shard)
+        self._records[shard] = record
         members = ",".join(node for node, _ in record.isr)
         self._world.trace.note(
             f"record {shard}: {record.owner} epoch {record.epoch} isr {members}"
@@ -229,8 +249,25 @@ class Checks:
             before.epoch,
         ):
             return
-        if record.epoch != before.epoch + 1:
+        raised = record.claim.startswith(f"{RAISER}.")
+        if record.epoch != before.epoch + 1 and not raised:
             raise Violation("I5", f"shard {shard}: {before} became {record}")
+
+    def restored(self) -> None:
+        """The coordinator is what it was: no transaction says so."""
+        self._read_up_to = self._world.coordinator.store.revision
+
+    def records(self) -> list[tuple[int, ShardRecord]]:
+        """The newest record that each shard ever had."""
+        return sorted(self._records.items())
+
+    def pins(self) -> list[tuple[str, PinRecord]]:
+        """By key: the pins that are, if nothing went back."""
+        return sorted(self._pins.items())
+
+    def replicas(self) -> list[tuple[str, ReplicaRecord]]:
+        """By key: the newest record that each node's replica ever had."""
+        return sorted(self._replicas.items())
 
     def record(self, shard: int) -> ShardRecord | None:
         """The newest record of a shard."""

@@ -20,6 +20,10 @@ __all__ = ["check_final"]
 JUST_CREATED = 3
 """A match of so few records may not be known yet to those who follow."""
 
+NOT_PLAYED = ("divergent", "state_corrupt")
+"""What an owner says of a match of an impure game: a record leads elsewhere when it is
+played again, here, or from the beginning since what was stored cannot be read."""
+
 PROGRESS_MS = 3_500
 """Every player must have been answered so recently."""
 
@@ -164,7 +168,7 @@ def _check_progress(world: World, lost: list[int]) -> None:
         shard = world.places.pins.get(match) or shard_of(match, world.settings.shards)
         if shard in lost or _lacks_the_game(world, shard):
             continue
-        if world.settings.impure and player.last_code == "divergent":
+        if world.settings.impure and player.last_code in NOT_PLAYED:
             continue  # its owner has a copy that differs, and says so
         silent_ms = (end_us - player.answered_us) // MS
         if silent_ms > PROGRESS_MS:

@@ -165,9 +165,11 @@ class Nemesis:
         restart_ms: int | None = None,
     ) -> None:
         """End a process, and start its node again later."""
+        world = self._world
         if process is None or not process.alive or self._over:
             return
-        world = self._world
+        if world.restoration.mending:
+            return
         if spare and world.settings.durability == "memory" and self._spares(process):
             return
         world.trace.struck(name, process.boot)
@@ -207,6 +209,8 @@ class Nemesis:
 
     def stop_process(self, process: Process, name: str, restart_ms: int) -> None:
         """Tell a process to stop."""
+        if self._world.restoration.mending:
+            return
         self._world.trace.struck(name, process.boot)
         process.stop(restart_ms)
 
@@ -379,6 +383,14 @@ class Nemesis:
         coordinator.down = True
         for_ms = self._draw.choice([700, 2_000, 4_000])
         self._after(for_ms, lambda: setattr(coordinator, "down", False))
+
+    def coordinator_restored(self) -> None:
+        """It is restored from an old backup; an operator raises what went back."""
+        restoration = self._world.restoration
+        if restoration.back_up() or not restoration.restore():
+            return
+        self._world.trace.struck("coordinator_restored")
+        self._after(self._draw.choice([100, 700, 1_500]), restoration.finish)
 
     def coordinator_slow(self) -> None:
         """It takes its time."""

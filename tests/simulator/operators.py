@@ -70,6 +70,8 @@ class Operator:
     ) -> None:
         """Read the shard's record, and write it back as `change` has it."""
         world = self._world
+        if world.restoration.mending:
+            return
         key = world.keys.shard(shard)
         store = world.coordinator.store
         for entry in store.list(key).entries:

@@ -45,6 +45,8 @@ class Places:
         if change.value is None:
             raise Violation("I15", f"the pin of {match} is gone")
         shard = decode_record(PinRecord, change.key, change.value).shard
+        if self.pins.get(match) == shard:
+            return  # an operator wrote it again
         self._world.trace.note(f"{match} is pinned to {shard}")
         self._world.trace.counts["pinned"] += 1
         if last.kind != "detach":

@@ -52,7 +52,14 @@ FAULTS_FIRST = (
 )
 """What the nemesis may do at a time of its choice; `nemesis.py` says what they are."""
 
-FAULTS_APART = ("stop_any", "stop_all", "spoil_state", "drain", "drain_stop")
+FAULTS_APART = (
+    "stop_any",
+    "stop_all",
+    "spoil_state",
+    "drain",
+    "drain_stop",
+    "coordinator_restored",
+)
 """The same, drawn apart: what a seed drew of the others stays as it was."""
 
 FAULTS = FAULTS_FIRST + FAULTS_APART

@@ -32,6 +32,7 @@ from .nemesis import Nemesis
 from .network import Network
 from .pins import Pinner, Places
 from .process import HostedMatches, Process
+from .restoration import Restoration
 from .scheduler import MS, Scheduler
 from .settings import Settings
 from .trace import Trace
@@ -115,6 +116,7 @@ class World:
         self._boots = 0
         self._held: dict[str, str] = {}
         """By node: the replica that its data were when its process died last."""
+        self.restoration = Restoration(self)
         self.nemesis = Nemesis(self)
         cluster = Write(self.keys.cfg, ABSENT, encode_record(self.cluster))
         self.coordinator.store.apply([cluster])
@@ -163,7 +165,7 @@ class World:
         """Boot a node again, unless it runs."""
         if self.network.processes[node].alive:
             return
-        if self.disks[node].usable:
+        if self.disks[node].usable and not self.restoration.mending:
             self.start(node)
         else:
             self.scheduler.after(START_AGAIN_MS * MS, self.restart, node)
@@ -206,6 +208,7 @@ class World:
         self.trace.note("heal")
         self.healed = True
         self.nemesis.stop()
+        self.restoration.finish()
         self.nemesis.drains.end()
         self.network.heal()
         self.coordinator.heal()

@@ -260,3 +260,25 @@ def test_a_failed_disk_is_tried_again() -> None:
     process.persist_failed()
     assert not process.open
     assert process.take_op() == op
+
+
+def test_data_that_are_newer_than_the_record_wait_for_an_operator() -> None:
+    """The coordinator was restored: these data are the ones, whatever it says."""
+    machine = Machine()
+    machine.start()
+    machine.run()
+    backup = machine.store.image()
+    machine.start()
+    ident = machine.run().ident
+    machine.store.restore(backup)
+    machine.start()
+    assert not machine.run().open
+    assert [alarm.code for alarm in machine.process.take_alarms()] == [
+        "coordinator_went_back"
+    ]
+    record = ReplicaRecord(ident=ident, boot=2, nonce="by hand", serving=True)
+    held = machine.store.list(KEY).entries[0].revision
+    machine.store.apply([Write(KEY, held, encode_record(record))])
+    machine.read()
+    assert machine.run().open
+    assert (machine.process.ident, machine.record().boot) == (ident, 3)

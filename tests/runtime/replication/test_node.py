@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hotseat.runtime.control_plane import encode_record
+from hotseat.runtime.control_plane import ShardRecord, encode_record
 from hotseat.runtime.coordinator import WRITES_MAX, Write
 from hotseat.runtime.replication.options import ReplicationOptions
 from hotseat.runtime.testing.replica_cluster import CasFate, ReplicaCluster
@@ -324,6 +324,27 @@ def test_a_coordinator_that_went_back_stops_the_node() -> None:
     node.runner.listing(listing, listing.revision + 1, cluster.now_ms)
     assert node.host.epochs == {}
     assert {alarm.code for alarm in node.alarms} == {"coordinator_went_back"}
+
+
+def test_a_record_that_is_older_than_it_was_stops_its_shard_alone() -> None:
+    """The coordinator was restored, and goes on ahead: an operator writes it anew."""
+    cluster = started(nodes=1, shards=2, copies=1)
+    backup = cluster.store.image()
+    key = cluster.keys.shard(1)
+    node = cluster.processes["n1"]
+    (entry,) = [e for e in backup if e.key == key]
+    record = msgspec.json.decode(entry.value, type=ShardRecord)
+    edited = msgspec.structs.replace(record, claim="edited")
+    cluster.store.apply([Write(key, entry.revision, encode_record(edited))])
+    cluster.settle()
+    cluster.store.restore(backup)
+    node.watched = cluster.store.revision
+    node.runner.listing(cluster.store.list(""), 0, cluster.now_ms)
+    assert set(node.host.epochs) == {0}
+    assert [alarm.code for alarm in node.alarms] == ["coordinator_went_back"]
+    raised = msgspec.structs.replace(edited, epoch=100)
+    cluster.store.apply([Write(key, entry.revision, encode_record(raised))])
+    cluster.until(lambda: node.host.epochs.get(1) == 100)
 
 
 def test_a_record_that_cannot_be_read_stops_its_shard_alone() -> None:

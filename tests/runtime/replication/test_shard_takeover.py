@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from hotseat.runtime.control_plane import ShardRecord
+import msgspec
+
+from hotseat.runtime.control_plane import SHARDS_MAX, Keys, ShardRecord
 from hotseat.runtime.replication.message import Append, Fenced, HandedOver, Resigned
+from hotseat.runtime.replication.output import Attach, Detach
 from hotseat.runtime.replication.recovered import RecoveredShard
 from hotseat.runtime.replication.role import Role
 
@@ -279,6 +282,29 @@ def test_a_record_of_a_lower_epoch_stops_the_shard() -> None:
     assert bench["b"].core.stopped is None
 
 
+def test_an_epoch_has_one_owner_whatever_the_record_says() -> None:
+    """The coordinator went back, and somebody claimed from there."""
+    bench = served("ab")
+    bench.edit(owner="b")
+    for node in "ab":
+        assert bench[node].core.stopped == "epoch_went_back"
+    bench.edit(epoch=9)
+    assert bench["a"].core.stopped is None
+
+
+def test_a_log_tells_of_the_epochs_that_there_were() -> None:
+    """Who starts anew has read no record; but its entries were appended in epochs."""
+    bench = served("ab")
+    log = bench["b"].core.data.log
+    entries = log.between(1, log.last_seq)
+    bench.kill("b")
+    assert bench.record is not None
+    bench.record = msgspec.structs.replace(bench.record, epoch=0, owner=None)
+    bench.start("b", RecoveredShard(0, 1, 0, 0, entries, 1), "b2")
+    bench.read("b")
+    assert bench["b"].core.stopped == "epoch_went_back"
+
+
 def test_a_replica_without_the_game_lets_the_others_claim_first() -> None:
     """It would own matches that it cannot play."""
     bench = served()
@@ -287,3 +313,32 @@ def test_a_replica_without_the_game_lets_the_others_claim_first() -> None:
     bench.kill("a")
     bench.pass_ms(1500)
     assert bench.owner() == "c"
+
+
+def leaving(*committed: str) -> Bench:
+    """A match that has logged, under a former owner, that it leaves; the new owner has
+    committed these since, and is told to pin it."""
+    bench = served("ab")
+    bench.kill("a")
+    bench.pass_ms(1500)
+    assert bench.owner() == "b"
+    bench.propose("b", *committed)
+    b = bench["b"]
+    b.me.keys = Keys("test")
+    b.me.pins.cap = 1
+    b.me.pins.complete = bench.revision
+    b.me.pins.left(0, "x", SHARDS_MAX + 1, 1)
+    b.core.pin("x", bench.now)
+    bench.settle("b")
+    return bench
+
+
+def test_what_a_former_owner_logged_last_may_not_have_been_its_last() -> None:
+    """Its tail may go on behind, and come back: nothing outside of the log is decided
+    before something of the own epoch is committed. The match stays."""
+    bench = leaving()
+    assert not bench["b"].writes
+    assert bench["b"].all("pin_asks") == [Detach(0, "x"), Attach(0, "x")]
+    bench = leaving("y")
+    (write,) = bench["b"].writes
+    assert len(write.companions) == 2
