@@ -4,6 +4,7 @@
       cluster.toml          the cluster's id and shards; options for its nodes
       secret                0600: 32 random bytes in hex, the proof of membership;
                             or elsewhere, as cluster.toml says
+      token-keys.json       0600: the keys of players' tokens, where a gateway runs
       coordinator.db        membership, ownership, epochs; not with etcd
       sockets/              0700: the nodes' doors for commands
       logs/                 what the nodes and their parent write
@@ -211,6 +212,11 @@ class ClusterDir:
     @property
     def secret_path(self) -> Path:
         return self.secret_file or self.path / "secret"
+
+    @property
+    def token_keys_path(self) -> Path:
+        """The keys that sign players' tokens. A gateway makes them when it starts."""
+        return self.path / "token-keys.json"
 
     @property
     def coordinator_path(self) -> Path:
