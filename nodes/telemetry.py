@@ -88,6 +88,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "create_failed": "A game's own code raised while a match was made.",
         "match_quarantined": "A match is set apart: our own code failed in it, or its "
         "game held the loop too often.",
+        "match_stays_apart": "A match was released, and cannot be carried on here.",
+        "match_brought_back": "A match that was set apart goes on.",
         "quarantine_failed": "Not even the players of a match set apart could be told.",
         "request_failed": "A request failed in our own code; it was refused.",
         "match_dropped": "An ended match was put away by the retention rule.",

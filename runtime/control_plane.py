@@ -40,6 +40,7 @@ __all__ = [
     "RebalanceRecord",
     "ReplicaRecord",
     "ShardRecord",
+    "Verdict",
     "decode_record",
     "encode_record",
 ]
@@ -165,10 +166,30 @@ class Death(msgspec.Struct, frozen=True):
     at_ms: int
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """An operator's, on a match: by which command, and when.
+
+    `apart_ms` of one that lets it go on: for how long it was set apart.
+    """
+
+    op: str
+    who: str
+    why: str
+    at_ms: int
+    apart_ms: int = 0
+
+
 class PoisonRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """`poison/<match>`: the newest deaths that it was seen at, oldest first."""
+    """`poison/<match>`: the newest deaths that it was seen at, oldest first, and what
+    an operator has said of it.
+
+    `apart`: it is set apart, whatever the deaths say; `released`: it went on then, and
+    the deaths are those since. At most one of the two.
+    """
 
     deaths: tuple[Death, ...]
+    apart: Verdict | None = None
+    released: Verdict | None = None
     nonce: str = ""
     schema: int = SCHEMA
 

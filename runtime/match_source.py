@@ -40,6 +40,9 @@ class MatchSource(Protocol):
     def quarantine(self, match: str, code: str) -> None:
         """Set the match apart on this node."""
 
+    def bring_back(self, match: str) -> str:
+        """Let it go on: "", or the code that it still answers with."""
+
 
 class LogReader(Protocol):
     """The committed log of one match."""

@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
+from .match_apart import quarantine, release
 from .match_change import edit, upgrade
 from .match_end import resign_seat, terminate
 from .options import Cluster, Dir, Json, Limit, place, seconds
@@ -28,6 +29,8 @@ app = App(
     version=None,
 )
 app.command(edit)
+app.command(quarantine)
+app.command(release)
 app.command(resign_seat)
 app.command(terminate)
 app.command(upgrade)

@@ -131,7 +131,7 @@ class Node:
             self._replicator,
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
-            poison=PoisonWatch(keys, self._set_apart),
+            poison=PoisonWatch(keys, self._set_apart, self._bring_back),
             first=self._deaths.tell,
             pins=pins,
         )
@@ -273,6 +273,10 @@ class Node:
     def _set_apart(self, match: str) -> None:
         log.error("match_poison", match=match)
         self.supervisor.set_apart(match, "quarantined")
+
+    def _bring_back(self, match: str, apart_ms: int) -> None:
+        if code := self.supervisor.bring_back(match, apart_ms):
+            log.error("match_stays_apart", match=match, code=code)
 
     def _nodes_changed(self, nodes: Mapping[str, NodeRecord]) -> None:
         self._nodes = nodes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .change_match import edit, upgrade
 from .intervene import resign_seat, terminate
+from .quarantine import quarantine, release
 from .verb import Verb
 from .verb_parts import VerbParts, here
 
@@ -17,6 +18,8 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
     """All of them."""
     return (
         edit(parts),
+        quarantine(parts),
+        release(parts),
         resign_seat(parts),
         terminate(parts),
         upgrade(parts),

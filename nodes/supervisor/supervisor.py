@@ -63,6 +63,7 @@ from ...runtime.pin_table import PinTable
 from ...runtime.route import Outlet, Route
 from ...runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
+from .apart import Apart
 from .crew import Crew
 from .ended_matches import Tombstone
 from .match_creation import Creation, MatchStarter, read_creation
@@ -161,6 +162,7 @@ class Supervisor:
         )
         self._epochs: dict[int, int] = {}
         self._outages = Outages(games)
+        self._apart = Apart(self._crew, source, self._outages, self._rouse)
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Supervisor:
@@ -299,14 +301,11 @@ class Supervisor:
 
     def set_apart(self, match: str, code: str) -> None:
         """Quarantine a match, if it is here: with an actor, or only its state."""
-        actor = self._crew.get(match)
-        if actor is not None:
-            self._crew.set_apart(actor, StopReason.RUNAWAY, code)
-        kept = self._source is not None and self._source.line(match) is not None
-        if self._source is not None and kept:
-            self._source.quarantine(match, code)
-        if actor is not None or kept:
-            _log.error("match_quarantined", match=match, code=code)
+        self._apart.set_apart(match, code)
+
+    def bring_back(self, match: str, apart_ms: int = 0) -> str:
+        """Let one that is set apart go on: "", or the code that it still has."""
+        return self._apart.bring_back(match, apart_ms)
 
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
@@ -562,6 +561,15 @@ class Supervisor:
         self._crew.use(actor, rouse=True)
         self._turns.wake(actor)
         return True
+
+    def _rouse(self, match: str) -> None:
+        """Let the match's actor look at its deadline, if it is served here."""
+        try:
+            actor = self._find(match)
+        except MailboxFull:
+            return  # whoever asks for the match is told so
+        if actor is not None:
+            self._turns.wake(actor)
 
     def _credit_some(self) -> None:
         """Credit outages to matches that nobody has asked for yet, some at a time."""

@@ -53,6 +53,7 @@ from .past import MARK_EVERY, pack_mark
 from .restore import CannotRestore, play
 from .retention import Retention
 from .roster import Roster
+from .verdicts import Verdicts
 
 __all__ = ["HostingStatistics", "ReplicaStates"]
 
@@ -111,6 +112,7 @@ class ReplicaStates:
         self._find_machine = find_machine
         self._roster = Roster(find_machine, store, self._options)
         self._arrivals = Arrivals(self._roster)
+        self._verdicts = Verdicts(self._roster, store)
         self._feeder = Feeder(
             self._roster, store, self._options.transfer_bytes, self._roster.alarm
         )
@@ -184,17 +186,13 @@ class ReplicaStates:
     def quarantine(self, match: str, code: str) -> None:
         """A verdict on the match: from now on it answers with `code`."""
         held = self._held(match)
-        if held is None or held.stuck:
-            return
-        held.code = code
-        if held.state is None and held.body is None:
-            # It is saved as it was stored: its game is not run.
-            try:
-                held.body = self._store.state(match)
-            except JournalCorrupt as error:
-                self._roster.set_apart(held, "state_corrupt", str(error))
-                return
-        self._roster.checkpoints.touch(held, self._roster.now_ms)
+        if held is not None:
+            self._verdicts.set_apart(held, code)
+
+    def bring_back(self, match: str) -> str:
+        """Its verdict is lifted: "" if it goes on; else the code that it still has."""
+        held = self._held(match)
+        return "" if held is None else self._verdicts.lift(held)
 
     # Asking.
 

@@ -7,8 +7,14 @@ import itertools
 import pytest
 
 from hotseat.nodes.node.breadcrumb import Breadcrumb
-from hotseat.nodes.node.poison import RECORDS_MAX, WINDOW_MS, PoisonWatch, report_death
-from hotseat.runtime.control_plane import Keys, encode_record
+from hotseat.nodes.node.poison import (
+    RECORDS_MAX,
+    WINDOW_MS,
+    PoisonWatch,
+    report_death,
+    write_verdict,
+)
+from hotseat.runtime.control_plane import Keys, Verdict, encode_record
 from hotseat.runtime.control_plane import PoisonRecord as Record
 from hotseat.runtime.coordinator import ABSENT, Write
 from hotseat.runtime.errors import ControlRecordInvalid
@@ -114,3 +120,42 @@ async def test_a_record_that_cannot_be_read_accuses_nobody() -> None:
     with pytest.raises(ControlRecordInvalid):
         await die(coordinator, "m1", "n1", 1_000)
     assert await poison(coordinator) == []
+
+
+async def test_an_operators_word_stands_over_the_deaths() -> None:
+    """Set apart without a death; released, the deaths before count no more."""
+    coordinator = MemoryCoordinator(MemoryStore())
+    verdict = Verdict("op1", "ann", "", 5_000)
+    assert await write_verdict(coordinator, KEYS, "m1", verdict, apart=True)
+    assert await write_verdict(coordinator, KEYS, "m1", verdict, apart=True) is None
+    assert await poison(coordinator) == ["m1"]
+    await die(coordinator, "m1", "n1", 6_000)
+    assert await poison(coordinator) == ["m1"]
+    await die(coordinator, "m1", "n2", 7_000)
+
+    told: list[object] = []
+    watch = PoisonWatch(KEYS, told.append, lambda match, ms: told.append((match, ms)))
+    watch.listing(await coordinator.list(KEYS.prefix))
+    lifted = Verdict("op2", "ann", "", 9_000)
+    written = await write_verdict(coordinator, KEYS, "m1", lifted, apart=False)
+    assert written is not None
+    assert written.apart_ms == 4_000
+    for _ in range(2):
+        watch.listing(await coordinator.list(KEYS.prefix))
+    assert told == ["m1", ("m1", 4_000)]
+    await die(coordinator, "m1", "n1", 10_000)
+    assert await poison(coordinator) == []
+    await die(coordinator, "m1", "n2", 11_000)
+    assert await poison(coordinator) == ["m1"]
+
+
+async def test_what_an_operator_set_apart_is_forgotten_last() -> None:
+    """Many deaths elsewhere do not let it go."""
+    coordinator = MemoryCoordinator(MemoryStore())
+    verdict = Verdict("op1", "ann", "", 5_000)
+    assert await write_verdict(coordinator, KEYS, "mine", verdict, apart=True)
+    for count in range(RECORDS_MAX + 1):
+        await die(coordinator, f"m{count}", "n1", count)
+    entries = (await coordinator.list(KEYS.poisons)).entries
+    assert len(entries) == RECORDS_MAX
+    assert await poison(coordinator) == ["mine"]
