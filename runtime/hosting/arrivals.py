@@ -41,9 +41,6 @@ class Arrivals:
         self._installs: dict[int, Assembly] = {}
         self._lacking: dict[int, dict[str, None]] = {}
         """By shard: matches of which the install had something that cannot be read."""
-        self._behind: dict[int, tuple[str, list[bytes]]] = {}
-        """By shard, of the match that is on its way: the records of its earlier parts
-        that are behind its state. They may not be durable when it is to be played."""
         self._manifests: dict[int, Manifest] = {}
         """By shard: of what is here as the install says."""
         self._passed: dict[int, dict[str, ManifestLine]] = {}
@@ -60,7 +57,6 @@ class Arrivals:
     def wipe(self, shard: int) -> None:
         """What is half here of the shard is worth nothing."""
         self._installs.pop(shard, None)
-        self._behind.pop(shard, None)
         self._lacking.pop(shard, None)
         self._forget_manifest(shard)
         roster = self._roster
@@ -89,7 +85,6 @@ class Arrivals:
                 match = install.pieces[-1].match if install.pieces else ""
                 self._malformed(shard, match, "the install ends in a piece")
             del self._installs[shard]
-            self._behind.pop(shard, None)
             self._set_apart(shard, {line.match for line in install.lines})
 
     def judge(self, install: Install) -> Judged:
@@ -189,7 +184,6 @@ class Arrivals:
             yield Buried(line), None
             return
         if not part.last:
-            self._keep_behind(part)
             yield SavedHistory(line.match, part.first, part.records), None
             return
         match, line = self._arrived(part)
@@ -210,16 +204,6 @@ class Arrivals:
         self._records[shard] = match, part.first + len(part.records) if whole else -1
         if part.last and not whole:
             self._broken.setdefault(shard, set()).add(match)
-
-    def _keep_behind(self, part: Part) -> None:
-        """Not more than are ever played behind a state."""
-        line = part.line
-        name, behind = self._behind.get(line.shard, ("", []))
-        known = behind if name == line.match else []
-        behind = [*known, *part.records[max(0, line.index + 1 - part.first) :]]
-        if len(behind) > self._roster.options.replay_records_max:
-            behind = []
-        self._behind[line.shard] = (line.match, behind)
 
     def _is_elsewhere(self, line: MatchLine, last: int) -> bool:
         """This node has the match in another shard, and further: it was pinned, and the
@@ -243,12 +227,10 @@ class Arrivals:
             line = msgspec.structs.replace(line, quarantined="")  # perhaps not here
         match = HotMatch(line)
         match.body = part.state
-        name, behind = self._behind.pop(line.shard, ("", []))
         end = part.first + len(part.records) - 1
         if part.records and end > line.index:
             # The owner could not play these. This replica tries.
-            records = [*(behind if name == line.match else ()), *part.records]
-            match.tail = records[max(0, line.index - end + len(records)) :]
+            match.tail = list(part.records[max(0, line.index + 1 - part.first) :])
             match.index = end
         elif part.records and end == line.index:
             match.tail = list(part.records)  # until they are durable

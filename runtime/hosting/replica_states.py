@@ -46,6 +46,7 @@ from ..replication.pinning import BASE_EPOCH, BASE_SEQ
 from ..replication.recovered import Recovered
 from .arrivals import Arrivals
 from .checkpoint import save
+from .coming_history import ComingHistory
 from .feed import Feeder
 from .hot_match import HotMatch, blank_line, line_of, line_of_creation, placed_by
 from .options import HostingOptions
@@ -108,7 +109,7 @@ class ReplicaStates:
         """`keep_unreported`: no retention rule drops a match whose result has not
         reached its sinks."""
         self._options = options or HostingOptions()
-        self._store = store
+        self._store = store = ComingHistory(store)
         self._find_machine = find_machine
         self._roster = Roster(find_machine, store, self._options)
         self._arrivals = Arrivals(self._roster)
@@ -125,9 +126,6 @@ class ReplicaStates:
         self._unburied: list[Buried] = []
         # What was given out to be written, by identity, and whose it is.
         self._given: dict[int, tuple[StoreOp, HotMatch]] = {}
-        # History that came in parts before its match: in whose shard, until durable.
-        self._parts: dict[int, tuple[SavedHistory, int]] = {}
-        self._unwritten: list[tuple[SavedHistory, int]] = []
 
     # What is committed.
 
@@ -334,7 +332,7 @@ class ReplicaStates:
             if match is not None:
                 self._given[id(op)] = (op, match)
             elif isinstance(op, SavedHistory):
-                self._parts[id(op)] = (op, install.shard)
+                self._store.came(op, install.shard)
         return tuple(ops)
 
     def judge(self, install: Install) -> Judged:
@@ -389,8 +387,7 @@ class ReplicaStates:
         self._arrivals.wipe(shard)
         self._roster.wipe(shard)
         self._shards.discard(shard)
-        self._parts = {k: held for k, held in self._parts.items() if held[1] != shard}
-        self._unwritten = [held for held in self._unwritten if held[1] != shard]
+        self._store.wipe(shard)
 
     def take_alarms(self) -> list[Alarm]:
         """What an operator must know, since the last time."""
@@ -415,10 +412,7 @@ class ReplicaStates:
         self._roster.at(now_ms)
         ops: list[StoreOp] = list(self._unburied)
         self._unburied = []
-        for held in self._unwritten:
-            ops.append(held[0])
-            self._parts[id(held[0])] = held
-        self._unwritten = []
+        ops += self._store.give_out()
         due = self._roster.checkpoints.collect(now_ms, bytes_max, everything=everything)
         for op in due:
             ops.append(op)
@@ -435,7 +429,7 @@ class ReplicaStates:
                 self._burials.pop(op.line.match, None)
                 self._roster.counts["buried"] += 1
                 continue
-            self._parts.pop(id(op), None)
+            self._store.written(op)
             _, match = self._given.pop(id(op), (None, None))
             if match is None:
                 continue
@@ -458,8 +452,7 @@ class ReplicaStates:
                 self._burials.pop(op.line.match, None)
             elif isinstance(op, Checkpointed):
                 roster.checkpoints.failed(op.shard, roster.now_ms)
-            if (part := self._parts.pop(id(op), None)) is not None:
-                self._unwritten.append(part)
+            self._store.failed(op)
             _, match = self._given.pop(id(op), (None, None))
             if match is None:
                 continue

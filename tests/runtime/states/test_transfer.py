@@ -322,3 +322,23 @@ def test_what_comes_in_parts_is_played_before_it_is_durable() -> None:
     assert pages > 3
     assert same(learner.state("a"), log.states["a"])
     assert learner.codes() == []
+
+
+def test_what_came_and_is_not_durable_yet_is_handed_on() -> None:
+    """Without durability a replica may own the shard before its disk has the history:
+    the next learner gets all of it."""
+    log = played(Log(), "a", actions=60)
+    owner = Node(options=HostingOptions(transfer_bytes=700))
+    owner.own(log)
+    learner, second = Node(options=HostingOptions(transfer_bytes=700)), Node()
+    for target, source in ((learner, owner), (second, learner)):
+        cursor: str | None = ""
+        pages = 0
+        while cursor is not None:
+            found = source.states.feed(Feed(SHARD, "learner", 1, cursor), 700)
+            cursor = found.cursor
+            install = Install(SHARD, found.pieces, pages, cursor is None)
+            target.install(install, len(log.entries))
+            pages += 1
+        assert pages > 3
+        assert target.digests("a") == digests(log, "a")
