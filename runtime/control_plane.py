@@ -121,7 +121,9 @@ class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`shard/<number>`: who owns it.
 
     `epoch` is 0 until the first claim and grows by one with each. `isr` holds
-    (node, ident) pairs. `claim` is the nonce of the last write.
+    (node, ident) pairs. `claim` is the nonce of the last write. `history` is the epoch
+    in which an operator had the shard go on from a copy that may have lacked what was
+    acknowledged (0: never): epochs below it are of another history.
     """
 
     owner: str | None
@@ -130,6 +132,7 @@ class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
     want: tuple[str, ...]
     claim: str
     move: Move | None = None
+    history: int = 0
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
@@ -269,6 +272,7 @@ class Keys:
         self.cfg = f"{self.prefix}cfg"
         self.poisons = f"{self.prefix}poison/"
         self.pins = f"{self.prefix}pin/"
+        self.replicas = f"{self.prefix}replica/"
         self.drains = f"{self.prefix}drain/"
         self.rebalance = f"{self.prefix}rebalance"
         self.nodes = f"{self.prefix}node/"
@@ -281,7 +285,11 @@ class Keys:
         return f"{self.operations}{id}"
 
     def replica(self, node: str) -> str:
-        return f"{self.prefix}replica/{node}"
+        return f"{self.replicas}{node}"
+
+    def replica_of(self, key: str) -> str | None:
+        """The node that a `replica/` key is about, or None for another key."""
+        return key[len(self.replicas) :] if key.startswith(self.replicas) else None
 
     def shard(self, shard: int) -> str:
         return f"{self.prefix}shard/{shard}"

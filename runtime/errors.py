@@ -230,6 +230,16 @@ class PinRefused(ProposalRefused):
     code = "pin_refused"
 
 
+class RecoveryRefused(RuntimeFault):
+    """A shard may not be recovered from this copy; `code` says why."""
+
+    code = "recovery_refused"
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class TooFewCopies(ProposalRefused):
     """Fewer copies are in sync than `min_isr` asks for."""
 

@@ -46,6 +46,7 @@ from .replication.output import (
     StateWanted,
     Wiped,
 )
+from .replication.recovery import RecoveryOrder
 
 __all__ = [
     "FeedPage",
@@ -334,6 +335,17 @@ class ReplicaRunner:
         """Ask the shard's owner for its copy of a match's state."""
         self.core.shard(shard, now_ms).ask_state(match)
         self.settle(now_ms)
+
+    def recover(self, shard: int, order: RecoveryOrder, now_ms: int) -> int:
+        """Go on from what this node has of a shard, as an operator says; the epoch
+        that is claimed.
+
+        Raises:
+            RecoveryRefused: It may not be, or need not.
+        """
+        epoch = self.core.shard(shard, now_ms).recover(order, now_ms)
+        self.settle(now_ms)
+        return epoch
 
     def pin(self, match: str, now_ms: int) -> None:
         """Begin to give a match of a shard that is served here a shard of its own.

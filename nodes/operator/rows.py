@@ -65,6 +65,14 @@ class ReplicaRow(Row, frozen=True, kw_only=True):
     """At the owner: the nodes that catch up."""
     degraded: bool = False
     """At the owner: it takes no actions, for lack of copies in sync."""
+    last_epoch: int = 0
+    """Of the last entry in this node's log."""
+    promised: int = 0
+    """The highest epoch that this node has promised, or seen in the record."""
+    history: int = 0
+    """The epoch in which the shard went on from an old copy (`shard recover`)."""
+    recovering: bool = False
+    """It is about to, at this node."""
     matches: int = 0
     """That go on."""
     ended: int = 0

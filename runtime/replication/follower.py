@@ -11,7 +11,9 @@ Rules:
    the same epoch. That makes two logs equal up to there.
 4. An entry of another epoch at the same place gives way, with all behind it. That is
    decided by epochs alone: length and commit marks say nothing about what survives.
-   What is committed never gives way: then the shard stops here, with an alarm.
+   What is committed never gives way: then the shard stops here, with an alarm. Only
+   what is of a history that an operator gave up does, outside the in-sync set: it is
+   wiped, and the owner's states take its place.
 5. What is acknowledged is what the owner's frames have shown to be equal, and is
    durable. The log may be longer: that tail may be of an older epoch.
 6. Committed entries go to the host at once; what is beyond the commit does not, so no
@@ -32,7 +34,6 @@ from .message import (
     Acked,
     Append,
     Echo,
-    Entry,
     Fenced,
     InstallPage,
     Join,
@@ -98,11 +99,11 @@ class Follower:
         prev = message.prev_seq
         if not self._joins_on(prev, message.prev_epoch):
             if prev <= data.commit:
-                self._conflict(prev, message.prev_epoch)
+                self._conflict(node, message, prev, message.prev_epoch)
             else:
                 self._nack(node, message, data.commit)
             return True
-        if message.entries and not self._graft(prev, message.entries):
+        if message.entries and not self._graft(node, message):
             return True
         self.matched = max(self.matched, prev + len(message.entries))
         self._serial = max(self._serial, message.serial)
@@ -251,8 +252,9 @@ class Follower:
         self._acked = -1
         self._owner_commit = 0
 
-    def _graft(self, prev_seq: int, entries: tuple[Entry, ...]) -> bool:
+    def _graft(self, node: str, message: Append) -> bool:
         """Take entries that join on; False if what is committed stands against it."""
+        prev_seq, entries = message.prev_seq, message.entries
         data = self._context.data
         log = data.log
         last = log.last_seq
@@ -272,7 +274,7 @@ class Follower:
                 continue
             if epoch is not None:
                 if entry.seq <= data.commit:
-                    self._conflict(entry.seq, entry.epoch)
+                    self._conflict(node, message, entry.seq, entry.epoch)
                     return False
                 self._truncate(entry.seq)
             data.extend(entries[at:])
@@ -284,8 +286,25 @@ class Follower:
         self.matched = min(self.matched, seq - 1)
         self._context.data.truncate(seq)
 
-    def _conflict(self, seq: int, epoch: int) -> None:
-        data = self._context.data
+    def _conflict(self, node: str, message: Append, seq: int, epoch: int) -> None:
+        """Rule 4."""
+        data, record = self._context.data, self._context.register.record
+        if record is None or record.epoch < message.epoch:
+            # Is it of a history that was given up? The record tells.
+            self._context.effects.list_again = True
+            return
+        here = data.log.epoch_at(seq)
+        if not self._context.in_isr() and here is not None and here < record.history:
+            self._context.alarm(
+                "history_replaced",
+                f"what this node had of the shard (up to {data.commit}, last in epoch"
+                f" {data.log.last_epoch}) is of before its recovery in epoch"
+                f" {record.history}: it is replaced by what {node} has",
+            )
+            self._forget_frames()
+            self.taker.give_up()
+            self._nack(node, message, 0)
+            return
         self._context.halt(
             "log_conflict",
             f"the owner of epoch {self.epoch} has an entry of epoch {epoch} at {seq};"

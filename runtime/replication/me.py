@@ -39,6 +39,8 @@ class Me:
     keys: Keys | None = None
     """Where the coordinator's records are."""
     pins: PinBoard = field(default_factory=PinBoard)
+    idents: dict[str, str] = field(default_factory=dict)
+    """Of each node: the identity of its data, by its record."""
     heard: dict[str, int] = field(default_factory=dict)
     """When something was last heard of a node (`now_ms`): any message of it counts."""
     leaving: set[str] = field(default_factory=set)

@@ -86,6 +86,7 @@ class NodeReplicas:
             options=options,
         )
         self._readings = Readings(keys, len(layout), self._me.pins)
+        self._me.idents = self._readings.idents
         self._shards = Shards(
             self._me, self._effects, options, recovered.shards, layout
         )

@@ -166,6 +166,7 @@ class Pinning:
             isr=record.isr,
             want=record.want,
             claim=nonce,
+            history=record.history,
         )
         return (
             Write(keys.pin(match), ABSENT, encode_record(pin)),

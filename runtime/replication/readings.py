@@ -6,9 +6,17 @@ They come in any order: an older reading than the known changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ..control_plane import SHARDS_MAX, Keys, PinRecord, ShardRecord, decode_record
+from ..control_plane import (
+    SHARDS_MAX,
+    Keys,
+    PinRecord,
+    ReplicaRecord,
+    ShardRecord,
+    decode_record,
+)
 from ..coordinator import ABSENT, Change, Listing
 from ..errors import ControlRecordInvalid
 from .output import Alarm
@@ -39,6 +47,8 @@ class Readings:
         self.revision = 0
         self.listed = False
         self.alarms: list[Alarm] = []
+        self.idents: dict[str, str] = {}
+        """Of each node: the identity of its data, by its record."""
         self.records: dict[int, ShardRecord | None] = dict.fromkeys(range(shards))
         self.revisions: dict[int, int] = dict.fromkeys(range(shards), ABSENT)
         """Of the record, or of the delete that was seen last."""
@@ -68,6 +78,7 @@ class Readings:
         found: set[int] = set()
         self._list_pins(listing)
         for entry in listing.entries:
+            self._read_ident(entry.key, entry.value)
             shard = self.shard_of(entry.key)
             if shard is None:
                 continue
@@ -92,6 +103,7 @@ class Readings:
         """One transaction, as a watch told of it; the news in it."""
         for change in changes:
             self.revision = max(self.revision, change.revision)
+            self._read_ident(change.key, change.value)
             shard = self.shard_of(change.key)
             if shard is not None:
                 yield from self._read(shard, change.revision, change.value)
@@ -124,6 +136,15 @@ class Readings:
             return
         self.records[shard] = record
         yield Reading(shard, revision, record)
+
+    def _read_ident(self, key: str, value: bytes | None) -> None:
+        """A hint, like who is registered: the newest news counts. (What cannot be read
+        is told by the node that it is about.)"""
+        node = self._keys.replica_of(key)
+        if node is None or value is None:
+            return
+        with suppress(ControlRecordInvalid):
+            self.idents[node] = decode_record(ReplicaRecord, key, value).ident
 
     def _list_pins(self, listing: Listing) -> None:
         found: set[str] = set()

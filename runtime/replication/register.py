@@ -50,6 +50,7 @@ class RecordRegister:
         "outdated",
         "question",
         "record",
+        "refused",
         "retry_at",
         "revision",
         "stopped",
@@ -66,6 +67,8 @@ class RecordRegister:
         """It was read, if only to find that there is none."""
         self.revision = ABSENT
         self.record: ShardRecord | None = None
+        self.refused: ShardRecord | None = None
+        """A newer one, which was not believed."""
         self.epoch_seen = 0
         """Invariant: no record of a lower epoch is believed."""
         self.changed = False
@@ -101,6 +104,7 @@ class RecordRegister:
         self.known = True
         self.revision = revision
         self._resolved()
+        self.refused = record  # unless it is believed
         if record.epoch < self.epoch_seen:
             self.stop(
                 "epoch_went_back",
@@ -131,6 +135,7 @@ class RecordRegister:
         if self.landed and int(number) == self._drawn:
             self.question = self._question_sent
         self.record = record
+        self.refused = None
         self.epoch_seen = record.epoch
         self.stopped = None
         self.changed = True
@@ -159,9 +164,13 @@ class RecordRegister:
 
     def may_write(self, now_ms: int) -> bool:
         """One change at a time, from a record that was read."""
+        return self.known and self.stopped is None and self.may_overrule(now_ms)
+
+    def may_overrule(self, now_ms: int) -> bool:
+        """As `may_write`, for an operator: the record that was read need not be
+        believed."""
         return (
             self.known
-            and self.stopped is None
             and self.in_flight is None
             and not self.outdated
             and self.retry_at <= now_ms
@@ -184,14 +193,23 @@ class RecordRegister:
         move: Move | None,
         question: int = 0,
         companions: tuple[Write, ...] = (),
+        history: int | None = None,
     ) -> None:
         """Send one write from the revision that was read; `companions` of other keys
-        land with it or not at all."""
+        land with it or not at all. `history` stays, unless it is given."""
         assert self.in_flight is None, self.in_flight
         self._drawn += 1
         nonce = f"{self._me.nonce_prefix}.{self._shard}.{self._drawn}"
+        if history is None:
+            history = 0 if self.record is None else self.record.history
         record = ShardRecord(
-            owner=owner, epoch=epoch, isr=isr, want=want, claim=nonce, move=move
+            owner=owner,
+            epoch=epoch,
+            isr=isr,
+            want=want,
+            claim=nonce,
+            move=move,
+            history=history,
         )
         self.in_flight = RecordWrite(self._shard, self.revision, record, companions)
         self._outstanding += 1

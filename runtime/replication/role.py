@@ -25,9 +25,10 @@ class Role(Enum):
 TRANSITIONS: dict[tuple[Role, Role], str] = {
     (Role.IDLE, Role.LEARNER): "it is wanted",
     (Role.IDLE, Role.FOLLOWER): "the record has it in the in-sync set",
+    (Role.IDLE, Role.CANDIDATE): "an operator has it recover the shard",
     (Role.LEARNER, Role.IDLE): "it is wanted no longer",
     (Role.LEARNER, Role.FOLLOWER): "it joined the in-sync set",
-    (Role.LEARNER, Role.CANDIDATE): "nobody ever owned the shard",
+    (Role.LEARNER, Role.CANDIDATE): "nobody ever owned the shard; or as above",
     (Role.FOLLOWER, Role.IDLE): "it was evicted and is wanted no longer",
     (Role.FOLLOWER, Role.LEARNER): "it was evicted",
     (Role.FOLLOWER, Role.CANDIDATE): "the owner is gone, or handed the shard over",

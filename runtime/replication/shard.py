@@ -18,12 +18,13 @@ never goes on in its epoch, even if the record still names it: it claims the nex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from ..control_plane import ShardRecord
 from ..coordinator import ABSENT, CasOutcome
-from ..errors import NotServing
+from ..errors import NotServing, RecoveryRefused
 from .context import Context
 from .data import ReplicaData
 from .effects import Effects
@@ -53,6 +54,7 @@ from .output import Demoted, Install, Split, StateWanted
 from .owner import Owner
 from .pinning import BASE_EPOCH, BASE_SEQ
 from .recovered import RecoveredShard
+from .recovery import RecoveryOrder, check_order, recovery_epoch
 from .register import Isr, RecordRegister
 from .role import TRANSITIONS, Role
 from .takeover import Takeover
@@ -291,6 +293,32 @@ class ShardReplica:
             raise NotServing(f"shard {self.context.shard} is not owned by this node")
         self.ownership.pin(match, now_ms)
 
+    def recover(self, order: RecoveryOrder, now_ms: int) -> int:
+        """Go on from what is here, as an operator says; the epoch that is claimed.
+
+        `recovering` says whether that is still under way.
+
+        Raises:
+            RecoveryRefused: It may not be, or need not.
+        """
+        if self.ownership is not None:
+            node = self.context.me.node
+            raise RecoveryRefused("not_needed", f"{node} owns the shard")
+        taker, data = self.follower.taker, self.data
+        check_order(self.context, taker, order, now_ms)
+        if taker.open or not (data.last_seq or data.log.base_seq):
+            taker.begin_empty()
+        epoch = recovery_epoch(self.context, order)
+        self.takeover.end()
+        self.takeover.obey(order, epoch)
+        self._become(Role.CANDIDATE)
+        return epoch
+
+    @property
+    def recovering(self) -> bool:
+        """An operator's order is being carried out."""
+        return self.takeover.order is not None
+
     def confirm(self, now_ms: int) -> int:
         """Ask whether this epoch still stands; `Confirmed` answers.
 
@@ -349,7 +377,7 @@ class ShardReplica:
         self._now_ms = now_ms
         if self._ident != self.context.me.ident:
             self._follow_identity(now_ms)
-        if self.stopped is None:
+        if self.stopped is None or self.recovering:
             if not self.context.based:
                 self._split()
             if self.ownership is None:
@@ -363,7 +391,7 @@ class ShardReplica:
     def due_ms(self) -> int | None:
         """When `tick` (then `settle`) is needed next; asked after `settle`."""
         now_ms = self._now_ms
-        if self.stopped is not None:
+        if self.stopped is not None and not self.recovering:
             return None
         if self.ownership is not None:
             return self.ownership.due_ms(now_ms)
@@ -398,6 +426,8 @@ class ShardReplica:
                 " (it is another replica now): an operator must decide",
             )
         self.register.changed = False
+        if self.recovering and self._goes_on_recovering(now_ms):
+            return
         if self.register.stopped is not None or record is None:
             self._demote()
             self._stand_aside()
@@ -426,6 +456,22 @@ class ShardReplica:
                 self._become(self.context.role_by_record())
             return
         self._become(self.context.role_by_record())
+
+    def _goes_on_recovering(self, now_ms: int) -> bool:
+        """Whether the record that was read is what was ordered, or says nothing against
+        the order. (Somebody may have edited whom the shard is wanted at.)"""
+        order, goal = self.takeover.order, self.takeover.goal
+        record = self.register.refused or self.register.record
+        assert order is not None
+        assert goal is not None
+        if self.takeover.has_won():
+            return False
+        if record is None or record.epoch >= goal:
+            return False
+        with suppress(RecoveryRefused):
+            check_order(self.context, self.follower.taker, order, now_ms)
+            return True
+        return False
 
     def _follow_identity(self, now_ms: int) -> None:
         """This replica is another one now, or knows at last which one it is."""

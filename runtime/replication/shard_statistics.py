@@ -35,6 +35,14 @@ class ShardStatistics:
     """At an owner: who catches up."""
     degraded: bool
     """At an owner: it takes no actions, for lack of copies in sync."""
+    last_epoch: int
+    """Of the last entry in the log."""
+    promised: int
+    """The highest epoch that this replica has promised, or seen in a record."""
+    history: int
+    """The epoch in which the shard went on from an old copy; 0: never."""
+    recovering: bool
+    """It is about to, here."""
 
     @classmethod
     def of(cls, replica: ShardReplica) -> ShardStatistics:
@@ -58,4 +66,8 @@ class ShardStatistics:
             learning=tuple(peer.node for peer in learners),
             degraded=others is not None
             and (others.degraded or not others.enough_copies()),
+            last_epoch=replica.data.log.last_epoch,
+            promised=max(replica.data.promised, replica.register.epoch_seen),
+            history=0 if record is None else record.history,
+            recovering=replica.recovering,
         )

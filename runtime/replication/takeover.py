@@ -14,7 +14,9 @@ Rules:
 5. An epoch that was handed over is taken without a claim, if the promise is lower, and
    made durable first: so it is served by one process at most. Else it is claimed anew,
    with the next epoch. So is one's own record after a restart or a demotion.
-6. A replica without the base of its (pinned) shard claims nothing: it has less than
+6. An operator may order a replica from outside the in-sync set to claim, and overrule
+   a record that is not believed (`recovery.py`). That begins another history.
+7. A replica without the base of its (pinned) shard claims nothing: it has less than
    was acknowledged, though the record has it in the in-sync set.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from .context import Context
 from .follower import Follower
+from .recovery import RecoveryOrder
 from .register import Isr
 
 __all__ = ["Takeover"]
@@ -48,6 +51,7 @@ class Takeover:
         "goal",
         "handed",
         "heard_at",
+        "order",
     )
 
     def __init__(self, context: Context, follower: Follower) -> None:
@@ -59,6 +63,8 @@ class Takeover:
         """It is in the record already."""
         self.heard_at = 0
         """When the owner of the record's epoch was heard last."""
+        self.order: RecoveryOrder | None = None
+        """An operator's, that is being carried out."""
         self._timed_epoch = -1  # the record's epoch that `heard_at` is about
         self._since = 0  # when that epoch was seen first
         self._prompted_at: int | None = None
@@ -147,8 +153,17 @@ class Takeover:
         if promised < goal:
             self._context.data.promise(goal)
 
+    def obey(self, order: RecoveryOrder, epoch: int) -> None:
+        """Become a candidate for that epoch, as an operator says: rule 6."""
+        self.order = order
+        self.goal = epoch
+        self.handed = False
+        self._follower.claiming = True
+        self._context.data.promise(epoch)
+
     def end(self) -> None:
         """A candidate no more."""
+        self.order = None
         self.goal = None
         self.handed = False
         self._follower.claiming = False
@@ -159,9 +174,13 @@ class Takeover:
         register = context.register
         record = register.record
         assert self.goal is not None
-        assert record is not None
         if self._hindered() or not self._promise_is_durable():
             return False
+        if self.order is not None:
+            if register.may_overrule(now_ms):
+                self._overrule(self.order, self.goal)
+            return False
+        assert record is not None
         if self.handed:
             return True
         if register.may_write(now_ms):
@@ -225,13 +244,33 @@ class Takeover:
 
     # Below.
 
+    def _overrule(self, order: RecoveryOrder, epoch: int) -> None:
+        """Write the record anew, with nobody in sync but this replica."""
+        context = self._context
+        register, node = context.register, context.me.node
+        record = register.refused or register.record
+        assert record is not None
+        want = record.want
+        if node not in want:
+            others = [name for name in want if name not in order.dead]
+            want = (node, *others)[: max(1, len(want))]
+        register.write(
+            owner=node,
+            epoch=epoch,
+            isr=(context.mine,),
+            want=want,
+            move=None,
+            history=epoch,
+        )
+
     def _hindered(self) -> bool:
         context = self._context
+        believed = context.register.stopped is None or self.order is not None
         return (
             not context.me.serving_allowed
             or context.data.failed
             or context.stopped is not None
-            or context.register.stopped is not None
+            or not believed
             or not context.me.ident
             or not context.based
         )

@@ -138,6 +138,9 @@ def test_what_is_committed_never_gives_way() -> None:
     bench.read("b")
     tell(bench, append(1, (0, 0), *entries(1, 1, "x", "y"), commit=2))
     tell(bench, append(2, (1, 1), *entries(2, 2, "w"), serial=2))
+    assert bench["b"].outputs[-1].list_again  # the record must be of that epoch
+    bench.edit(epoch=2)
+    tell(bench, append(2, (1, 1), *entries(2, 2, "w"), serial=3))
     assert bench["b"].core.stopped == "log_conflict"
     assert bench["b"].log() == [(1, "x"), (1, "y")]
     alarms = [alarm.code for output in bench["b"].outputs for alarm in output.alarms]
