@@ -8,7 +8,14 @@ before it serves anybody.
 from __future__ import annotations
 
 from ..engine import limits as engine
-from ..runtime import codec, control_plane, coordinator, dedupe, profile_store
+from ..runtime import (
+    codec,
+    control_plane,
+    coordinator,
+    dedupe,
+    interventions,
+    profile_store,
+)
 from ..runtime.hosting.options import HostingOptions
 from ..runtime.link_options import LinkOptions
 from ..runtime.options import SupervisorOptions
@@ -29,6 +36,9 @@ LIMITS = {
     "profile_bytes": profile_store.PROFILE_BYTES_MAX,
     "internal_events_per_batch": engine.INTERNAL_EVENTS_MAX,
     "actions_taken_back": engine.UNDO_BACK_MAX,
+    "patch_bytes": engine.PATCH_BYTES_MAX,
+    "patch_operations": engine.PATCH_OPERATIONS_MAX,
+    "operator_commands_per_match": interventions.REMEMBERED_OPS_MAX,
     "keys_per_seat": dedupe.REMEMBERED_KEYS_MAX,
     "sessions_per_seat": dedupe.SESSIONS_PER_SEAT_MAX,
     "shards": SHARDS_MAX,
@@ -64,6 +74,10 @@ _must(
 _must(
     2 * engine.PAYLOAD_BYTES_MAX <= codec.FRAME_LIMIT_BYTES,
     "a frame holds the largest payload with all that surrounds it",
+)
+_must(
+    2 * engine.PATCH_BYTES_MAX <= codec.FRAME_LIMIT_BYTES,
+    "a frame holds the record of the largest edit with all that surrounds it",
 )
 _must(
     codec.FRAME_LIMIT_BYTES < codec.MESSAGE_LIMIT_BYTES,

@@ -148,7 +148,7 @@ def test_the_main_branch_ends_where_the_match_does() -> None:
 
 
 def test_an_envelope_holds_no_match_that_an_operator_changed() -> None:
-    """It is refused, by record; an end, or a resignation in turn, takes nothing away."""
+    """It is refused, by record; an end, or a resignation in turn, is no such change."""
     edited, changed, idle = Table(), Table(known=KNOWN), Table()
     edited.edit(put("/total", 1))
     changed.upgrade("2")
