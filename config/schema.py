@@ -194,8 +194,16 @@ class NodeConfig(Section):
     breadcrumb: bool = True
     """Keep in a file which match's code runs, to set apart one that ends nodes."""
 
-    stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 5.0
+    stop_drain_s: Annotated[float, Field(ge=0, le=240)] = 10.0
+    """How long a node that was told to stop may take to hand over what it owns. 0: its
+    followers take over when it is gone."""
+
+    stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 15.0
     """How long a node that was told to stop may take before it is killed."""
+
+    memory_mib: Annotated[int, Field(ge=0)] = 0
+    """What the process may hold in memory. Near it, the node is given no more copies.
+    0: there is no limit."""
 
 
 class LogConfig(Section):

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .node_check import check
+from .node_drain import drain, remove, undrain
 from .options import Cluster, Dir, Json, folder, place
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ app = App(
 )
 
 app.command(check)
+app.command(drain)
+app.command(remove)
+app.command(undrain)
 
 PREDECESSOR_S = 10.0
 """How long to wait for a process of the same name that is on its way out."""

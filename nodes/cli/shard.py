@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, Limit, place
+from .shard_move import move
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = App(name="shard", help="See who owns shards, and who holds copies.", version=None)
+app = App(
+    name="shard",
+    help="See who owns shards, and who holds copies; move them.",
+    version=None,
+)
+
+app.command(move)
 
 
 @app.command(name="list")

@@ -18,6 +18,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+from msgspec import structs
 
 from ...runtime.control_plane import ClusterRecord, Keys, NodeRecord
 from ...runtime.coordinator import Change, Coordinator, Listing
@@ -185,6 +186,10 @@ class Keeper:
         if self._failure is not None:
             self._replicas.stand_down()
             raise self._failure
+
+    def tell_room(self, room: bool) -> None:
+        """Whether this node has room for more copies."""
+        self._registration.tell(structs.replace(self._node, room=room))
 
     def statistics(self) -> KeeperStatistics:
         table = self.table.statistics()

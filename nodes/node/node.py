@@ -1,9 +1,10 @@
 """One node process: its parts, put together, from start to stop.
 
 Nothing is decided here. The order is: games, coordinator, journal, inbox, matches,
-door, replicas, keeper; what was opened last is closed first. A node that stops resigns
-what it owns, so that its followers take over at once, answers what it has, and is gone
-when all that it acknowledged is on the disk.
+door, replicas, keeper; what was opened last is closed first. A node that stops hands
+over what it owns (`departure.py`); what is left after a while it resigns, so that its
+followers take over at once. It answers what it has, and is gone when all that it
+acknowledged is on the disk.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ from ..operator.operations import operator_operations
 from ..operator.operations_log import OperationsLog
 from ..operator.replica_digests import give_digests
 from ..operator.sealed_door import SealedDoor, is_private
+from ..operator.spread_shards import give_balance
 from ..operator.verbs import VerbParts, node_verbs
 from ..telemetry import get_logger
 from .alive_mark import AliveMark
 from .deaths import Deaths
+from .departure import Departure
 from .health import Health
 from .hosting import Hosting, HostingParts
 from .keeper import Keeper
+from .memory_room import MemoryRoom
 from .outlet import NodeOutlet
 from .parts import BREADCRUMB, NodeParts, open_parts
 from .poison import PoisonWatch
@@ -93,6 +97,7 @@ class Node:
         self._clock = parts.clock
         self._manager = ServiceManager()
         self._stopping = anyio.Event()
+        self._hurried = anyio.Event()
         self._owners_changed = anyio.Event()
         self.failure: CoordinatorError | None = None
         self._linked: set[str] = set()
@@ -121,6 +126,10 @@ class Node:
         )
         self.supervisor = self._hosting.supervisor
         self._replicator = self._hosting.replicator
+        self._memory = MemoryRoom(config.node.memory_mib)
+        self._departure = Departure(
+            parts.coordinator, keys, name, self._replicator, config.node.stop_drain_s
+        )
         self._switchboard = Switchboard(
             endpoint, self._outlet, self._router, self.supervisor, self._replicator
         )
@@ -183,8 +192,11 @@ class Node:
         return await self._door.answer(request)
 
     def stop(self) -> None:
-        """Let `serve` return."""
-        if not self._stopping.is_set():
+        """Let `serve` return, when what this node owns is handed over; asked again,
+        at once."""
+        if self._stopping.is_set():
+            self._hurried.set()
+        else:
             log.info("node_stopping")
             self._stopping.set()
 
@@ -207,6 +219,8 @@ class Node:
             tasks.start_soon(self._commands.run)
             await self._stopping.wait()
             self._manager.stopping()
+            if self.failure is None:
+                await self._departure.go(self._hurried)
             await self._commands.stop()
             await self._replicator.leave()
             tasks.cancel_scope.cancel()
@@ -239,6 +253,9 @@ class Node:
                     self._switchboard.ownership_changed()
             self._switchboard.tick()
             self._alive.touch(self._clock.now_ms())
+            if self._memory.look():
+                log.warning("memory_room", room=self._memory.room)
+                self._keeper.tell_room(self._memory.room)
 
     async def _announce_ready(self) -> None:
         await self._keeper.wait_ready()
@@ -289,6 +306,7 @@ class Node:
                 self._hosting, self._router, pins, shards, self._clock.now_ms
             ),
             **self._commands.door_operations(),
+            "balance": partial(give_balance, self._hosting),
             "digests": partial(give_digests, self._hosting.states, shards),
             "identify": self.tell.identify,
             "metrics": self.health.door_operation,

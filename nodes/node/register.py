@@ -45,6 +45,7 @@ class Registration:
         self._key = keys.node(node.node)
         self._node = node
         self._was_registered = False
+        self._changed = False
         self.registered = False
 
     async def stay(self, on_registered: Callable[[], None]) -> None:
@@ -61,13 +62,21 @@ class Registration:
                     await self._register(session)
                     self.registered = self._was_registered = True
                     on_registered()
-                    while not session.lost:  # noqa: ASYNC110 - leases have no event
+                    while not session.lost:
                         await anyio.sleep(LOOK_S)
+                        if self._changed:
+                            await self._register(session)
                 finally:
                     self.registered = False
             log.warning("registration_lost", node=self._node.node)
 
+    def tell(self, node: NodeRecord) -> None:
+        """From now on the key shall hold this, of the same process."""
+        self._node = node
+        self._changed = True
+
     async def _register(self, session: Session) -> None:
+        self._changed = False
         deadline_s = anyio.current_time() + PATIENCE_S
         awaited = False
         while not session.lost:

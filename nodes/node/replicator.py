@@ -175,6 +175,11 @@ class Replicator:
         """
         return None if self._runner is None else self._runner.core.outstanding()
 
+    def let_go(self) -> None:
+        """Ask to be let out of the in-sync sets that others own."""
+        if self._runner is not None:
+            self._runner.leave(self.now_ms())
+
     def stand_down(self) -> None:
         """Serve nothing more, for good."""
         self._leaving = True

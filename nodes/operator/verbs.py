@@ -6,8 +6,12 @@ To add one, write a file that makes it, and name it in `node_verbs`.
 from __future__ import annotations
 
 from .change_match import edit, upgrade
+from .drain_node import drain_node, undrain_node
 from .intervene import resign_seat, terminate
+from .move_shard import move_shard
 from .quarantine import quarantine, release
+from .remove_node import remove_node
+from .spread_shards import spread_shards
 from .verb import Verb
 from .verb_parts import VerbParts, here
 
@@ -17,10 +21,15 @@ __all__ = ["VerbParts", "here", "node_verbs"]
 def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
     """All of them."""
     return (
+        drain_node(parts),
         edit(parts),
+        move_shard(parts),
         quarantine(parts),
         release(parts),
+        remove_node(parts),
         resign_seat(parts),
+        spread_shards(parts),
         terminate(parts),
+        undrain_node(parts),
         upgrade(parts),
     )

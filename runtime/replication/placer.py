@@ -67,6 +67,11 @@ class Placer:
         up = self._fleet.up
         return bool(up) and min(up) == self._node
 
+    @property
+    def spreads(self) -> bool:
+        """Copies and owners are spread evenly without being asked for."""
+        return self._options.rebalance and self._fleet.rebalance
+
     def registered(self, fleet: Fleet, now_ms: int) -> None:
         """The nodes as they are known now; who leaves is given nothing more."""
         if fleet.registered != self._fleet.registered:
@@ -88,7 +93,7 @@ class Placer:
         """What a round would do, and why not more."""
         records = {s: record for s, record in readings.known() if s not in skipped}
         return self._balancer.plan(
-            records, self._fleet, lambda s: self._unfit_for(s, records[s])
+            records, self._fleet, lambda s: self.unfit_for(s, records[s])
         )
 
     def due_ms(self, owned: Collection[int]) -> int | None:
@@ -116,7 +121,7 @@ class Placer:
         records = {s: record for s, record in readings.known() if s not in skipped}
 
         def unfit(shard: int) -> frozenset[str]:
-            return self._unfit_for(shard, records[shard])
+            return self.unfit_for(shard, records[shard])
 
         leaving = self._drainer.edits(records, owned, self._fleet, unfit, now_ms)
         edits = {edit.shard: (edit, DRAIN) for edit in leaving}
@@ -168,7 +173,7 @@ class Placer:
             shards=records if self.acting else outgrown,
             up=self._fleet.up,
             unfit=lambda shard: (
-                self._unfit_for(shard, records[shard]) | self._fleet.full
+                self.unfit_for(shard, records[shard]) | self._fleet.full
             ),
             outgrown=outgrown,
             absent_since_ms=self._absent_since_ms,
@@ -180,7 +185,7 @@ class Placer:
         self._allowance.spend(len(found))
         return found
 
-    def _unfit_for(self, shard: int, record: ShardRecord) -> frozenset[str]:
+    def unfit_for(self, shard: int, record: ShardRecord) -> frozenset[str]:
         """The nodes that lack a game of the shard, or one that its owner has."""
         known: Mapping[str, Games] = self._fleet.games
         needed = known.get(record.owner or "", frozenset())

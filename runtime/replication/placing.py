@@ -69,6 +69,21 @@ class Placing:
         """What a round would do, and why not more."""
         return self._placer.plan(self._readings, self._stopped())
 
+    @property
+    def spreads(self) -> bool:
+        """Rounds are done without being asked for."""
+        return self._placer.spreads
+
+    @property
+    def boot(self) -> str:
+        """This process, as its registration has it."""
+        return self._me.nonce_prefix
+
+    def owned(self) -> list[int]:
+        """The shards that this node owns, by their records."""
+        node = self._me.node
+        return [s for s, record in self._readings.known() if record.owner == node]
+
     def holding(self) -> tuple[int, int]:
         """Shards that this node owns, and other shards that it is in sync in."""
         me = (self._me.node, self._me.ident)
@@ -79,6 +94,25 @@ class Placing:
             else:
                 follows += me in record.isr
         return owns, follows
+
+    def unfit_for(self, shard: int) -> frozenset[str]:
+        """The nodes that lack a game version that matches of the shard go on in, as
+        far as is known here: for certain where the shard is."""
+        record = self._readings.records.get(shard)
+        self._placer.unfit = self._me.unfit
+        return frozenset() if record is None else self._placer.unfit_for(shard, record)
+
+    def copies_to_go(self) -> int:
+        """The in-sync sets of others that this node, which drains, is to leave: some
+        other node is to hold, or can be given, the copy."""
+        me, up = (self._me.node, self._me.ident), self.fleet.up
+        count = 0
+        for shard, record in self._readings.known():
+            if record.owner == me[0] or me not in record.isr:
+                continue
+            free = up.difference(record.want, self.unfit_for(shard))
+            count += me[0] not in record.want or bool(free - self.fleet.full)
+        return count
 
     def leftovers(self) -> dict[int, str]:
         """Of the shards that this node owns: why each has not gone elsewhere."""

@@ -1,0 +1,154 @@
+"""`node.remove`: a node that is gone for good, or has drained, holds nothing any more.
+
+It is taken out of what shall hold each shard, so that others take its place, and the
+record of its data is deleted: should it ever come back, its data count for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+from msgspec.structs import replace
+
+from ...runtime.control_plane import ShardRecord, decode_record
+from ...runtime.errors import ControlRecordInvalid, CoordinatorUnavailable
+from .edit_key import delete_key, edit_shard
+from .move_shard import core_of, seconds_of
+from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
+from .verb_parts import VerbParts
+
+__all__ = ["remove_node"]
+
+REMOVE_S = 20.0
+"""In which the others must have let it out of their in-sync sets."""
+
+LOOK_S = 0.1
+NAMED_MAX = 10
+
+Records = Mapping[int, ShardRecord]
+
+
+def remove_node(parts: VerbParts) -> Verb:
+    """`node.remove`: at any node but that one. `timeout_s`."""
+    return Verb("node.remove", partial(_remove, parts))
+
+
+async def _remove(parts: VerbParts, command: OperatorCommand) -> Mapping[str, Any]:
+    node = command.target
+    if node == parts.node:
+        others = sorted(core_of(parts).placing.fleet.registered - {node})
+        if not others:
+            raise CommandFailed("last_node", f"There is no other node than {node}.")
+        raise CommandElsewhere(others[0])
+    timeout_s = seconds_of(command.args, "timeout_s", REMOVE_S)
+    records, known = await _records(parts, node)
+    _check(parts, node, records, known)
+    wanted = [shard for shard, record in records.items() if node in record.want]
+    for done, shard in enumerate(wanted, 1):
+        await edit_shard(
+            parts.coordinator,
+            parts.keys,
+            shard,
+            command.id,
+            lambda record: _without(node, record),
+        )
+        command.tell(done, len(wanted), "shards")
+    with anyio.move_on_after(timeout_s):
+        await _until_out(parts, node)
+        await delete_key(parts.coordinator, parts.keys.replica(node))
+        await delete_key(parts.coordinator, parts.keys.drain(node))
+        return {"node": node, "shards": len(wanted)}
+    held, _ = await _records(parts, node)
+    raise CommandFailed(
+        "still_in_sync",
+        f"{node} is still in sync in {_named(_holding(node, held))} after"
+        f" {timeout_s:g} s: other copies must be in sync before it can go.",
+    )
+
+
+def _check(parts: VerbParts, node: str, records: Records, known: bool) -> None:
+    """
+    Raises:
+        CommandFailed: no_such_node, node_in_use, last_copy.
+    """
+    fleet = core_of(parts).placing.fleet
+    holding = list(_holding(node, records))
+    if not known and not holding and node not in fleet.registered:
+        raise CommandFailed("no_such_node", f"Nothing is known of a node {node!r}.")
+    owned = [shard for shard, record in records.items() if record.owner == node]
+    if node in fleet.registered and (owned or node not in fleet.draining):
+        raise CommandFailed(
+            "node_in_use",
+            f"{node} runs, and owns {len(owned)} shards: `hotseat node drain {node}`"
+            " first.",
+        )
+    last = [
+        shard
+        for shard, record in records.items()
+        if record.isr and all(member == node for member, _ in record.isr)
+    ]
+    if last:
+        raise CommandFailed(
+            "last_copy",
+            f"{node} holds the only copy of {_named(last)}: start it again, and drain"
+            " it; or `hotseat shard recover` gives up what only it has.",
+        )
+    if owned:
+        raise CommandFailed(
+            "node_in_use",
+            f"{node} still owns {_named(owned)}: nobody has taken them over yet.",
+        )
+
+
+async def _records(parts: VerbParts, node: str) -> tuple[dict[int, ShardRecord], bool]:
+    """All shards' records; and whether the node has ever served.
+
+    Raises:
+        CommandFailed: coordinator_unavailable, control_record_invalid.
+    """
+    keys = parts.keys
+    try:
+        listing = await parts.coordinator.list(keys.prefix)
+        records = {}
+        for entry in listing.entries:
+            shard = keys.shard_of(entry.key)
+            if shard is not None:
+                records[shard] = decode_record(ShardRecord, entry.key, entry.value)
+    except (CoordinatorUnavailable, ControlRecordInvalid) as error:
+        raise CommandFailed(error.code, str(error)) from error
+    known = any(entry.key == keys.replica(node) for entry in listing.entries)
+    return records, known
+
+
+async def _until_out(parts: VerbParts, node: str) -> None:
+    while True:
+        records, _ = await _records(parts, node)
+        in_sync = [r for r in records.values() if node in {n for n, _ in r.isr}]
+        if not in_sync:
+            return
+        await anyio.sleep(LOOK_S)
+
+
+def _holding(node: str, records: Records) -> Iterator[int]:
+    for shard, record in records.items():
+        if node in record.want or any(member == node for member, _ in record.isr):
+            yield shard
+
+
+def _without(node: str, record: ShardRecord) -> ShardRecord | None:
+    if node not in record.want:
+        return None
+    want = tuple(other for other in record.want if other != node)
+    if not want and record.owner is not None:
+        want = (record.owner,)
+    move = None if record.move is not None and record.move.to == node else record.move
+    return replace(record, want=want, move=move)
+
+
+def _named(shards: Any) -> str:
+    numbers = [str(shard) for shard in shards]
+    more = f" and {len(numbers) - NAMED_MAX} more" if len(numbers) > NAMED_MAX else ""
+    return f"shard {', '.join(numbers[:NAMED_MAX])}{more}"
