@@ -17,7 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.nodes.coordinators.etcd_cluster import free_port, running_etcd
+from tests.nodes.coordinators.etcd_cluster import (
+    EtcdProcesses,
+    free_port,
+    running_etcd,
+)
 
 __all__ = ["PROGRAM", "Machine", "machines"]
 
@@ -32,6 +36,7 @@ class Machine:
     node: str
     place: Path
     environ: dict[str, str]
+    etcd: EtcdProcesses
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -115,7 +120,7 @@ def machines(
                 "HOTSEAT_NODE_LISTEN": f"tcp://127.0.0.1:{port}",
                 "HOTSEAT_NODE_ADVERTISE": f"tcp://localhost:{port}",
             }
-            made.append(Machine(node, place, told | own | environ))
+            made.append(Machine(node, place, told | own | environ, etcd))
         try:
             for machine in made:
                 machine.start()
