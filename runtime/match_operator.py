@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 
 from ..engine.digest import canonical_bytes
-from ..engine.errors import InvalidJsonValueError, TooDeepError, ViewError
+from ..engine.errors import InvalidJsonValueError, TooDeepError
 from ..engine.frozen import EMPTY_LIST, FDict, enclose
 from ..engine.jsonvalue import Json
 from ..engine.limits import PATCH_BYTES_MAX
@@ -35,6 +35,7 @@ from ..engine.operator import (
     resign_event,
     terminate_match,
     upgrade_state,
+    view_problem,
 )
 from ..engine.record import Record, RecordKind
 from ..engine.refusal import Refusal, refuse
@@ -102,8 +103,10 @@ def decide_intervention(
         return Decision(state, Denied(outcome, state.revision))
     if (problem := size_problem(outcome)) and not isinstance(asked, Terminate):
         return deny(state, "too_large", problem)
-    if isinstance(asked, Edit | Upgrade) and (blind := _view_problem(outcome.state)):
-        return deny(state, "view_error", blind)
+    if isinstance(asked, Edit | Upgrade):
+        after = outcome.state
+        if blind := view_problem(after.machine, after.snapshot):
+            return deny(state, "view_error", blind)
     applied = Applied(outcome.record.revision_after, outcome.record.index)
     return Decision(outcome.state, applied, outcome)
 
@@ -378,18 +381,3 @@ def _with_patch(given: FDict, now: Json, wanted: Json) -> FDict:
     """The input that leads G back."""
     said: FDict = enclose({**given, "patch": make_patch(now, wanted)})
     return said
-
-
-def _view_problem(state: MatchState) -> str:
-    """Whose view of the new state fails, and why; "" if none does."""
-    machine, snapshot = state.machine, state.snapshot
-    for seat in ("", *state.seats):
-        try:
-            if seat:
-                machine.player_view(snapshot, seat)
-            else:
-                machine.public_view(snapshot)
-        except ViewError as error:
-            whose = f"seat {seat}" if seat else "a spectator"
-            return f"the view of {whose} fails then: {error.fault.message}"
-    return ""

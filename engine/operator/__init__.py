@@ -14,3 +14,4 @@ from .terminate import TERMINATE_EVENT as TERMINATE_EVENT
 from .terminate import terminate_match as terminate_match
 from .upgrade import UPGRADE_EVENT as UPGRADE_EVENT
 from .upgrade import upgrade_state as upgrade_state
+from .view_problem import view_problem as view_problem

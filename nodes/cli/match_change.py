@@ -103,7 +103,7 @@ def upgrade(
     """Let a match go on under another version of its game.
 
     Every node with a copy of it must have that version. Try it first on the match's
-    log: `hotseat replay export --running`, then `hotseat replay check`.
+    log: `hotseat replay export --running`, then `hotseat replay check --upgrade`.
 
     Exit status 0: done. 1: refused, and nothing is changed. 3: no node answers.
     """

@@ -243,19 +243,33 @@ def check(
             help="The old code, to compare all of the state; envelopes need it.",
         ),
     ] = None,
+    upgrade: Annotated[
+        bool,
+        Parameter(
+            help="Try instead whether they could go on under it, as `match upgrade` "
+            "lets them.",
+            negative=(),
+        ),
+    ] = False,
     json: Json = False,
 ) -> int:
     """Play stored matches on new code; say which are the same; 1 if any is not."""
     from ...engine.machine import compile_game
     from ..games import find_game
     from ..replay.check import check_files
+    from ..replay.upgrade_check import check_upgrades
 
     new = compile_game(find_game(game))
-    before = None if old is None else compile_game(find_game(old))
-    checked = list(check_files(files, new, before))
+    if upgrade:
+        good, bad = "fits", "refused"
+        checked = list(check_upgrades(files, new, old))
+    else:
+        good, bad = "same", "differs"
+        before = None if old is None else compile_game(find_game(old))
+        checked = list(check_files(files, new, before))
     counts = {
         outcome: sum(each.outcome == outcome for each in checked)
-        for outcome in ("same", "differs", "error")
+        for outcome in (good, bad, "error")
     }
     if json:
         import msgspec
@@ -268,7 +282,7 @@ def check(
             at = "" if each.revision is None else f"revision {each.revision}  "
             print(f"{each.file:<{width}}  {each.outcome:<7}  {at}{each.said}".rstrip())
         print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    return ExitCode.OK if counts["same"] == len(checked) else ExitCode.FAILED
+    return ExitCode.OK if counts[good] == len(checked) else ExitCode.FAILED
 
 
 def _written(

@@ -24,11 +24,11 @@ __all__ = ["Checked", "check_files", "compared"]
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What became of one file. `error` has a code; the others are about the match."""
+    """What became of one file. `error` and `refused` have a code."""
 
     file: str
     match: str | None
-    outcome: Literal["same", "differs", "error"]
+    outcome: Literal["same", "differs", "fits", "refused", "error"]
     revision: int | None = None
     field: str | None = None
     before: Json = None
@@ -41,7 +41,7 @@ class Checked(msgspec.Struct, frozen=True):
         """The outcome in one line."""
         if self.outcome == "differs":
             return f"{self.field}: {self.before!r} -> {self.after!r}"
-        return f"{self.code}: {self.message}" if self.outcome == "error" else ""
+        return "" if self.code is None else f"{self.code}: {self.message}"
 
 
 def check_files(

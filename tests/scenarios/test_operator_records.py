@@ -49,6 +49,7 @@ def migrate(G, version):
 
 first = vault("1", "total", 1)
 second = vault("2", "sum", 10, migrate)
+broken = vault("3", "sum", 10, lambda G, version: {"sum": G["sum"]})
 """
 
 
@@ -180,6 +181,22 @@ def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
     assert "version_missing" in missing
     assert "n1" in missing
     assert "n2" in missing
+    told(
+        place,
+        "replay",
+        "export",
+        match,
+        "--running",
+        "--game",
+        "vaults:first",
+        "--out",
+        "before",
+    )
+    tried = ("replay", "check", "before", "--upgrade", "--old", "vaults:first")
+    assert told(place, *tried, "--game", "vaults:second")["fits"] == 1
+    wrong = hotseat(place, *tried, "--game", "vaults:broken")
+    assert wrong.returncode == 1
+    assert "migrate_failed" in wrong.stdout
     for to in ("2", "1", "2"):
         done = told(place, "match", "upgrade", match, "--to", to, *YES)
         assert done["outcome"]["to"] == to
