@@ -15,7 +15,9 @@ from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .match_apart import quarantine, release
 from .match_change import edit, upgrade
+from .match_create import create
 from .match_end import resign_seat, terminate
+from .match_seed import reveal_seed
 from .options import Cluster, Dir, Json, Limit, place, seconds
 
 if TYPE_CHECKING:
@@ -28,10 +30,12 @@ app = App(
     help="Find matches, see all that is known of one, change what must be.",
     version=None,
 )
+app.command(create)
 app.command(edit)
 app.command(quarantine)
 app.command(release)
 app.command(resign_seat)
+app.command(reveal_seed)
 app.command(terminate)
 app.command(upgrade)
 

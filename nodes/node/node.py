@@ -158,6 +158,7 @@ class Node:
             node_verbs(
                 VerbParts(
                     name,
+                    home,
                     self._hosting,
                     self._router,
                     pins,

@@ -197,7 +197,7 @@ class _Asking:
         id = self.fields["id"]
         try:
             door = await self._door(self._begun)
-            return self._seen(await ask_door(door, "operation", id=id))
+            return self._seen(await ask_door(door, "operation", id=id, whole=True))
         except (DoorUnreachable, Elsewhere) as error:
             self._last = error
         return await self._looked_up()

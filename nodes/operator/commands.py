@@ -178,6 +178,9 @@ class Commands:
     async def operation(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What became of the command `id`: `operation`, an `OperationRow`.
 
+        With `whole`: true, as long as it is known, with what is told to who gave it
+        alone.
+
         Raises:
             DoorError: malformed_request, unknown_operation, coordinator_away.
         """
@@ -185,9 +188,9 @@ class Commands:
         if not isinstance(id, str) or not is_operation_id(id):
             raise DoorError("malformed_request", "`id` is no id of a command.")
         running = self._running.get(id)
-        if running is not None and not running.undone:
+        if running is not None and not running.undone and running.ended is None:
             return await self._seen(running)
-        record = self._remembered.get(id)
+        record = self._remembered.get(id) if asked.get("whole") is True else None
         if record is None:
             with _faults_told():
                 record = await self._log.get(id)

@@ -10,6 +10,7 @@ from ...runtime.coordinator import Coordinator
 from ...runtime.games import GameRegistry
 from ...runtime.match_id import is_match_id
 from ...runtime.pin_table import PinTable
+from ..cluster_dir import ClusterDir
 from ..node.hosting import Hosting
 from ..node.router import Router
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand
@@ -25,6 +26,7 @@ class VerbParts:
     """
 
     node: str
+    home: ClusterDir
     hosting: Hosting
     router: Router
     pins: PinTable

@@ -5,12 +5,17 @@ To add one, write a file that makes it, and name it in `node_verbs`.
 
 from __future__ import annotations
 
+from functools import partial
+
+from ..client.connect import connect
 from .change_match import edit, upgrade
+from .create_match import PRINCIPAL, create_match
 from .drain_node import drain_node, undrain_node
 from .intervene import resign_seat, terminate
 from .move_shard import move_shard
 from .quarantine import quarantine, release
 from .remove_node import remove_node
+from .reveal_seed import reveal_seed
 from .spread_shards import spread_shards
 from .verb import Verb
 from .verb_parts import VerbParts, here
@@ -21,6 +26,7 @@ __all__ = ["VerbParts", "here", "node_verbs"]
 def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
     """All of them."""
     return (
+        create_match(parts.games, partial(connect, parts.home, principal=PRINCIPAL)),
         drain_node(parts),
         edit(parts),
         move_shard(parts),
@@ -28,6 +34,7 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
         release(parts),
         remove_node(parts),
         resign_seat(parts),
+        reveal_seed(parts),
         spread_shards(parts),
         terminate(parts),
         undrain_node(parts),

@@ -223,6 +223,9 @@ async def test_secrets_are_told_and_not_written(stage: Stage) -> None:
     record = await stage.log.get(id)
     assert record is not None
     assert record.outcome == {"of": "m"}
+    for whole, told in ((False, {"of": "m"}), (True, {"seed": "hush", "of": "m"})):
+        answer = await stage.commands.operation({"id": id, "whole": whole})
+        assert answer["operation"]["outcome"] == told
 
 
 async def test_long_things_are_attached(stage: Stage) -> None:

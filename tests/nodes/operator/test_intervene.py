@@ -151,3 +151,26 @@ async def test_what_is_no_match_is_refused(
     """By name, whether it cannot be one, or is none."""
     assert await refused(operator, "match.terminate", "a" * 26) == "unknown_match"
     assert await refused(operator, "match.terminate", "x") == "malformed_request"
+
+
+async def test_a_seed_is_told_when_nothing_hangs_on_it(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """Of an ended match, or with leave; the audit says that it was told, and not what.
+
+    The seed told is that of the log."""
+    async with world.client() as client:
+        match, _ = await play(client)
+        assert await refused(operator, "match.reveal-seed", match) == "match_running"
+        early = await operator.about("match.reveal-seed", match, running=True)
+        await operator.about("match.terminate", match)
+        late = await operator.about("match.reveal-seed", match)
+        assert (early["ended"], late["ended"]) == (False, True)
+        records = await client.join(match, 1).log()
+        assert not isinstance(records, Refusal)
+        assert early["seed"] == late["seed"] == records[0].input["seed"]
+    rows = [r for r in await operator.audit() if r["verb"] == "match.reveal-seed"]
+    assert [row["state"] for row in rows] == ["done", "done", "failed"]
+    store = world.store
+    said = [entry.value for entry in store.list("/hotseat/v1-op/").entries]
+    assert not [value for value in said if late["seed"].encode() in value]

@@ -1,0 +1,112 @@
+"""`hotseat match create`: matches begin as an operator wants them."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .operate import As, Why, perform
+from .options import Cluster, Dir, Json, place
+
+__all__ = ["create"]
+
+
+def create(
+    game: Annotated[str, Parameter(name="GAME", help="The name of a game.")],
+    /,
+    *,
+    version: Annotated[
+        str, Parameter(help="Of the game; else the newest.", show_default=False)
+    ] = "",
+    seats: Annotated[
+        str,
+        Parameter(
+            help="Who may sit there: 0,1,2. Else as few seats as the game allows.",
+            show_default=False,
+        ),
+    ] = "",
+    config: Annotated[
+        str | None, Parameter(help="The match's config, as JSON.", show_default=False)
+    ] = None,
+    data: Annotated[
+        str | None, Parameter(help="The match's data, as JSON.", show_default=False)
+    ] = None,
+    key: Annotated[
+        str,
+        Parameter(
+            help="The same key is the same match, however often it is created.",
+            show_default=False,
+        ),
+    ] = "",
+    count: Annotated[
+        int, Parameter(help="How many.", validator=Number(gte=1, lte=1_000))
+    ] = 1,
+    tokens: Annotated[
+        bool,
+        Parameter(
+            help="Take the seats, and print the tokens with which players resume them.",
+            negative=(),
+        ),
+    ] = False,
+    why: Why = "",
+    who: As = "",
+    dir: Dir = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Create matches; print their ids, one in a line.
+
+    Exit status 0: all are there. 1: refused; some may be there: the same --key finds
+    them. 3: no node answers.
+    """
+    args = {
+        "version": version,
+        "seats": [name.strip() for name in seats.split(",")] if seats else [],
+        "config": _json(config, "--config"),
+        "data": _json(data, "--data"),
+        "key": key,
+        "count": count,
+        "tokens": tokens,
+    }
+    outcome = perform(
+        place(dir, cluster),
+        "match.create",
+        game,
+        args,
+        json=json,
+        label="creating",
+        timeout_s=None,
+        who=who,
+        why=why,
+    )
+    from .shown import print_json
+
+    if json:
+        print_json(outcome)
+        return ExitCode.OK
+    for match in outcome.outcome["matches"]:
+        print(match)
+        for seat, token in outcome.outcome.get("tokens", {}).get(match, {}).items():
+            print(f"  {seat} {token}")
+    return ExitCode.OK
+
+
+def _json(text: str | None, flag: str) -> Any:
+    """
+    Raises:
+        OperatorError: usage: it is no JSON.
+    """
+    try:
+        return None if text is None else json_text.loads(text)
+    except ValueError as error:
+        raise OperatorError(
+            "usage",
+            f"{flag}: that is no JSON: {error}",
+            hint=f"""such as {flag} '{{"rounds": 3}}'""",
+            exit_code=ExitCode.USAGE,
+        ) from error
