@@ -60,7 +60,7 @@ class MatchActor:
             options.mailbox_messages_max, options.mailbox_bytes_max
         )
         self.subscribers = Subscribers(
-            self.epoch, options, context.guard, self._on_overrun
+            self.epoch, options, context.guard, self._on_overrun, context.history
         )
         source = context.source
         self.ledger = Ledger(
@@ -392,7 +392,7 @@ class MatchActor:
     def _on_sync(self, route: Route, asked: Sync) -> None:
         state, seat, committed = self.ledger.state, asked.seat, self.ledger.committed
         revision = -1 if committed is None else committed.revision
-        if asked.seen > revision:
+        if (asked.history, asked.seen) > (self._context.history, revision):
             # Another owner has shown them more: never show less.
             self._refuse([(route, asked.request)], "retry")
             return

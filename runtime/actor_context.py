@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
@@ -97,5 +97,10 @@ class ActorContext:
     """Who is told what an actor raised outside a turn of its own."""
     find_machine: FindMachine = no_machines
     """The versions of games that this node has."""
+    history: int = 0
+    """The epoch in which their shard went on from an old copy: revisions from before
+    say nothing now. 0: it never did."""
+    histories: Mapping[int, int] = field(default_factory=dict)
+    """The same, of all shards where it is not 0."""
     source: MatchSource | None = None
     """Where committed matches are kept; None: in their actors alone."""

@@ -148,7 +148,8 @@ class Sync(Struct, frozen=True, tag=13):
     `legal` asks for the seat's legal actions with each view. `seen` is the newest
     revision that the asker has seen (-1: none): it is never sent an older one. Steps
     are sent that come after `since` (-1: none before the first view); `whole` asks for
-    what a page draws beside the view, and for the view after each step.
+    what a page draws beside the view, and for the view after each step. `history` is
+    the one in which `seen` was seen (see `ViewUpdate`).
     """
 
     request: int
@@ -160,6 +161,7 @@ class Sync(Struct, frozen=True, tag=13):
     seen: int = -1
     since: int = -1
     whole: bool = False
+    history: int = 0
 
 
 class Unwatch(Struct, frozen=True, tag=14):
@@ -268,6 +270,8 @@ class ViewUpdate(Struct, frozen=True, tag=45):
     take moves back: [revision, seat, to, seats that agreed]; `revision` is the
     request's, `to` the one to return to. `shown`, and the fields of the same name in
     each step, come only where `Sync.whole` asked: see `hotseat.engine.shown`.
+    `history` rises when an operator had the match go on from an old copy: only then is
+    a lower revision news.
     """
 
     request: int
@@ -286,6 +290,7 @@ class ViewUpdate(Struct, frozen=True, tag=45):
     steps: Raw = Raw(b"\x90")
     undo: tuple[int, str, int, tuple[str, ...]] | None = None
     shown: Raw = Raw(b"\xc0")
+    history: int = 0
 
 
 class LogPage(Struct, frozen=True, tag=46):

@@ -25,6 +25,8 @@ class PinTable:
         self._count = shards
         self._shards: dict[str, int] = {}
         self._matches: dict[int, str] = {}
+        self.histories: dict[int, int] = {}
+        """By shard, where it is not 0: the `history` of its record."""
 
     def __len__(self) -> int:
         return len(self._shards)

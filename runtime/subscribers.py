@@ -71,6 +71,7 @@ class Subscribers:
         options: MatchOptions,
         guard: Guard = NO_GUARD,
         on_overrun: Callable[[str, BudgetExceeded], bool] = lambda seat, stop: False,
+        history: int = 0,
     ) -> None:
         """`on_overrun` is told the seat whose view took too long; it says if that was
         once too often: then no more views are drawn."""
@@ -78,6 +79,7 @@ class Subscribers:
         self._options = options
         self._guard = guard
         self._on_overrun = on_overrun
+        self._history = history
         self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
         self._steps: list[Step] = []
         self._flushed: tuple[int, int] | None = None  # revision, credit_ms
@@ -159,7 +161,9 @@ class Subscribers:
         self._owing = False
         if not self._by_asker:
             return []
-        drawing = _Drawing(state, self._epoch, self._steps, self._options)
+        drawing = _Drawing(
+            state, self._epoch, self._steps, self._options, self._history
+        )
         deliveries: list[Delivery] = []
         for subscriber in self._by_asker.values():
             if again or subscriber.owed or subscriber.revision != state.revision:
@@ -223,7 +227,12 @@ class _Drawing:
     """Draws the views of one committed state, each at most once."""
 
     def __init__(
-        self, state: MatchState, epoch: int, steps: list[Step], options: MatchOptions
+        self,
+        state: MatchState,
+        epoch: int,
+        steps: list[Step],
+        options: MatchOptions,
+        history: int,
     ) -> None:
         self.match = state.match
         self.revision = state.revision
@@ -231,6 +240,7 @@ class _Drawing:
         self._state = state
         self._epoch = epoch
         self._steps = steps
+        self._history = history
         self._limit = options.view_bytes_max
         self._views: dict[str, msgspec.Raw | ViewError] = {}
         self._updates: dict[tuple[str, bool, int | None, bool], ViewUpdate] = {}
@@ -278,6 +288,7 @@ class _Drawing:
             steps=self._steps_since(seat, since, room, whole),
             undo=_undo(self._state.undo.request),
             shown=shown,
+            history=self._history,
         )
 
     def overran(self, seat: str, stop: BudgetExceeded) -> None:

@@ -350,15 +350,13 @@ class ClientCore:
             take = self.memory.moves(frame.match, frame.seat, frame.session, place)
             if take is not None:
                 self._show(process, take)
+        frame = replace(frame, request=request)
         if isinstance(frame, Sync):
-            seen = self.memory.revision(frame.match)
+            history, seen = self.memory.seen(frame.match)
             watch = question.watch
             since = -1 if watch is None else max(watch.slot.revision, watch.since)
-            self._effects.append(
-                Send(process, replace(frame, request=request, seen=seen, since=since))
-            )
-        else:
-            self._effects.append(Send(process, replace(frame, request=request)))
+            frame = replace(frame, seen=seen, since=since, history=history)
+        self._effects.append(Send(process, frame))
 
     def _answer(self, now: float, frame: Response) -> None:
         question = self._questions.get(self._requests.pop(frame.request, 0))
@@ -499,11 +497,12 @@ class ClientCore:
         watch = self._watches.get((update.match, update.seat))
         if watch is None:
             return
-        if update.revision < self.memory.revision(update.match):
+        place = (update.history, update.revision)
+        if place < self.memory.seen(update.match):
             watch.slot.dropped += 1  # from a node that is behind, and may not know it
             return
         watch.through, watch.heard = process, now
-        self.memory.saw(update.match, update.revision)
+        self.memory.saw(update.match, update.revision, update.history)
         if watch.slot.accept(update):
             self._effects.append(Viewed(watch))
 

@@ -304,7 +304,7 @@ class Seat(Spectator):
         self.resume = seated.resume
         self._next_action = seated.next_action
         client._hold(match.id, match.epoch, seated.seat, self.session, self.resume)
-        self._reached = -1  # the last revision that an answer named
+        self._reached = (0, -1)  # history and revision that an answer named last
         # Invariant: at most options.unknown_max entries, oldest first.
         self._unknown: dict[int, wire.Dispatch | wire.TakeBack] = {}
 
@@ -371,7 +371,7 @@ class Seat(Spectator):
             ClusterUnreachable: Nothing could be sent in that time.
         """
         if base_revision is None:
-            seen = max(self._reached, self._slot.revision)
+            _, seen = max(self._reached, (self._slot.history, self._slot.revision))
             base_revision = seen if seen >= 0 else None
         frame = self._take_back("ask", to, base_revision)
         return await self._act(frame, timeout_s)
@@ -455,5 +455,5 @@ class Seat(Spectator):
         if isinstance(answer, Refusal):
             return answer
         assert isinstance(answer, wire.Accepted), f"{answer!r} answers an action"
-        self._reached = max(self._reached, answer.revision)
+        self._reached = max(self._reached, (self._slot.history, answer.revision))
         return Accepted(frame.action, answer.revision, answer.index)

@@ -1,6 +1,7 @@
 """What a client remembers of matches beyond its questions and watches. Pure.
 
-The newest revision seen of each, so that no node shows it an older one; and the token
+The newest revision seen of each, so that no node shows it an older one, and in which
+history, for a match that lost some goes on from a lower revision; and the token
 of each seat it holds, for a node that does not know who holds it.
 """
 
@@ -13,24 +14,29 @@ from ...runtime.frame import TakeSeat
 __all__ = ["ClientMemory"]
 
 
+_NOTHING = (0, -1)
+
+
 class ClientMemory:
     """Both are bounded: what was used longest ago is forgotten first."""
 
     def __init__(self, known_max: int) -> None:
         self._known_max = known_max
-        self._revisions: dict[str, int] = {}
+        self._seen: dict[str, tuple[int, int]] = {}
         self._seats: dict[tuple[str, str, int], _Held] = {}
 
-    def saw(self, match: str, revision: int) -> None:
-        """The client knows that the match has come so far."""
-        known = self._revisions.pop(match, -1)
-        if len(self._revisions) >= self._known_max:
-            del self._revisions[next(iter(self._revisions))]
-        self._revisions[match] = max(known, revision)
+    def saw(self, match: str, revision: int, history: int | None = None) -> None:
+        """The client knows that the match has come so far; in the history that it
+        knows, if none is named."""
+        known = self._seen.pop(match, _NOTHING)
+        if len(self._seen) >= self._known_max:
+            del self._seen[next(iter(self._seen))]
+        named = known[0] if history is None else history
+        self._seen[match] = max(known, (named, revision))
 
-    def revision(self, match: str) -> int:
-        """The newest revision seen; -1: none."""
-        return self._revisions.get(match, -1)
+    def seen(self, match: str) -> tuple[int, int]:
+        """(history, revision) of the newest that was seen; (0, -1): nothing was."""
+        return self._seen.get(match, _NOTHING)
 
     def holds(
         self, match: str, epoch: int, seat: str, session: int, token: str

@@ -58,6 +58,9 @@ class View:
     undo: UndoAsked | None = None
     shown: Any = field(default=None, repr=False, compare=False)
     """What a page draws beside the view, where that was asked for."""
+    history: int = 0
+    """It rises when the match went on from an old copy, after a loss: then, and only
+    then, the revision may be lower than before."""
 
     @property
     def my_turn(self) -> bool:
@@ -109,8 +112,9 @@ class ViewSlot:
         Of a revision that was seen, only what was not asked for before can be news.
         """
         seen = self._update
-        if seen is not None and update.revision <= seen.revision:
-            if update.revision < seen.revision:
+        news, known = _place(update), _place(seen)
+        if seen is not None and news <= known:
+            if news < known:
                 self.dropped += 1
                 return False
             legal = seen.legal == _NIL and update.legal != _NIL
@@ -140,7 +144,12 @@ class ViewSlot:
     @property
     def revision(self) -> int:
         """Of the last view; -1 before the first."""
-        return self._update.revision if self._update is not None else -1
+        return _place(self._update)[1]
+
+    @property
+    def history(self) -> int:
+        """Of the last view; 0 before the first."""
+        return _place(self._update)[0]
 
     @property
     def ended(self) -> bool:
@@ -152,6 +161,11 @@ class ViewSlot:
         if self._decoded is None and self._update is not None:
             self._decoded = view_of(self._update)
         return self._decoded
+
+
+def _place(update: ViewUpdate | None) -> tuple[int, int]:
+    """Views are shown in the order of this."""
+    return (0, -1) if update is None else (update.history, update.revision)
 
 
 def view_of(update: ViewUpdate) -> View:
@@ -176,4 +190,5 @@ def view_of(update: ViewUpdate) -> View:
         packed_steps=update.steps,
         undo=None if update.undo is None else UndoAsked(*update.undo),
         shown=unpack(update.shown),
+        history=update.history,
     )

@@ -47,7 +47,10 @@ class ShardTimes:
         own = self._own.get(shard)
         if own is None:
             committer = self._context.committer.at_shard(shard)
-            own = self._own[shard] = replace(self._context, committer=committer)
+            history = self._context.histories.get(shard, 0)
+            own = self._own[shard] = replace(
+                self._context, committer=committer, history=history
+            )
         return own
 
     def ahead_ms(self, shard: int) -> int:

@@ -145,6 +145,7 @@ class Supervisor:
             on_failure=self._failed,
             find_machine=machine_finder(games),
             source=source,
+            histories=self._pins.histories,
         )
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._crew = Crew(

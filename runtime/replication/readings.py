@@ -117,6 +117,7 @@ class Readings:
             return False
         self.revisions[shard] = revision
         self.records[shard] = record
+        self._note_history(shard, record)
         return True
 
     def _read(
@@ -135,7 +136,12 @@ class Readings:
             yield Reading(shard, revision, None, (error.code, str(error)))
             return
         self.records[shard] = record
+        self._note_history(shard, record)
         yield Reading(shard, revision, record)
+
+    def _note_history(self, shard: int, record: ShardRecord) -> None:
+        if record.history:
+            self._board.table.histories[shard] = record.history
 
     def _read_ident(self, key: str, value: bytes | None) -> None:
         """A hint, like who is registered: the newest news counts. (What cannot be read

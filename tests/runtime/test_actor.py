@@ -64,6 +64,7 @@ class Stage:
         committer: Committer | None = None,
         options: MatchOptions | None = None,
         seats: bool = True,
+        history: int = 0,
     ) -> None:
         self.outlet = KeptOutlet()
         self.clock = HeldClock()
@@ -76,6 +77,7 @@ class Stage:
             clock=self.clock,
             draw_token=lambda: "d" * 32,
             options=options or MatchOptions(),
+            history=history,
         )
         created = create_match(
             self.machine,
@@ -555,3 +557,25 @@ def test_the_task_wakes_works_and_ends_with_the_match(backend: str) -> None:
 
     anyio.run(_one_match_plays, stage, over, backend=backend)
     assert len(stage.outlet.frames(Accepted)) == 10
+
+
+@pytest.mark.parametrize(
+    ("history", "seen", "shown"),
+    [
+        ((0, 0), 0, True),
+        ((0, 0), 9, False),
+        ((40, 40), 9, False),
+        ((40, 0), 9, True),  # what was seen was lost
+        ((0, 40), 0, False),  # this owner does not know of it yet
+    ],
+)
+def test_a_view_is_never_older_than_what_was_seen_in_that_history(
+    history: tuple[int, int], seen: int, shown: bool
+) -> None:
+    """A match that goes on from an old copy begins another: there it may be."""
+    mine, theirs = history
+    stage = Stage(race(), history=mine)
+    stage.tell((WATCHER, Sync(2, "m", 1, seen=seen, history=theirs)))
+    assert codes(stage.outlet) == ([] if shown else ["retry"])
+    histories = [update.history for update in stage.outlet.frames(ViewUpdate)]
+    assert histories == ([mine] if shown else [])

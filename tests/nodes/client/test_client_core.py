@@ -521,3 +521,25 @@ def test_nothing_to_do_means_no_timer() -> None:
     bench = Bench()
     bench.core.tick(60.0)
     assert bench.core.next_due == math.inf
+
+
+def test_a_match_that_lost_something_is_shown_at_a_lower_revision() -> None:
+    """It says that it is another history; what still comes of the former one is not
+    shown, and what was seen is asked for by it."""
+    bench = Bench()
+    match = match_owned_by("n3")
+    watch = bench.core.watch(0.0, Watch(match, 1, "0", 1, False))
+    request = bench.one_send(Sync).frame.request
+    bench.core.arrived(0.1, "n3", view(match, 9, request=request))
+    bench.core.effects()
+    for history, revision, news in ((0, 8, False), (40, 3, True), (0, 10, False)):
+        update = msgspec.structs.replace(view(match, revision), history=history)
+        bench.core.arrived(0.2, "n3", update)
+        assert bool(bench.core.effects()) is news
+    assert (watch.slot.history, watch.slot.revision) == (40, 3)
+    shown = watch.slot.view
+    assert shown is not None
+    assert shown.history == 40
+    bench.core.tick(30.0)
+    frames = [s.frame for s in bench.sends() if isinstance(s.frame, Sync)]
+    assert {(frame.history, frame.seen) for frame in frames} == {(40, 3)}
