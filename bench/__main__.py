@@ -3,9 +3,9 @@
 usage: python -m bench [--only NAME] [--list] [--check]      (or ONLY=NAME)
 
 NAME is a measurement, or the beginning of one; each makes one row or several, whose
-names begin with its own. What takes minutes (failover) runs only when it is named. A
-run of some replaces their rows in the file and leaves the others. With --check the exit
-status is 1 if a goal is missed.
+names begin with its own. What takes minutes (failover, migration) runs only when it is
+named. A run of some replaces their rows in the file and leaves the others. With --check
+the exit status is 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from . import (
     gamekit,
     journal,
     link_echo,
+    migration,
     replay,
 )
 from .row import Row
@@ -67,10 +68,11 @@ MEASUREMENTS: Mapping[str, Callable[[], list[Row]]] = {
         cluster.cluster_latency,
         failover.takeover,
         failover.failover,
+        migration.migration,
     )
 }
 
-LONG = {"failover"}
+LONG = {"failover", "migration"}
 """Measured only when asked for by name: they take minutes."""
 
 

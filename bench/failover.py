@@ -23,13 +23,14 @@ from pathlib import Path
 
 import anyio
 
+from hotseat.nodes.chaos.account import Verdict
 from hotseat.nodes.chaos.cluster import ClusterPlan
 from hotseat.nodes.chaos.plan import ChaosPlan, Fault, FaultKind
 from hotseat.nodes.chaos.run import ChaosRun, run_chaos
 
 from .row import Row
 
-__all__ = ["failover", "takeover"]
+__all__ = ["LOGS", "failover", "takeover", "wrong_of"]
 
 MATCHES = 1_000
 RATE_PER_S = 400.0
@@ -109,14 +110,7 @@ def _rows(prefix: str, case: _Case) -> list[Row]:
     run = anyio.run(partial(run_chaos, case.plan, keep=LOGS))
     silence, verdict = run.silence(), run.verdict
     p99_ms = silence.p99_s * 1000
-    wrong = (
-        verdict.lost
-        + verdict.doubled
-        + verdict.reordered
-        + verdict.diverged
-        + verdict.views_back
-        + verdict.strange
-    )
+    wrong = wrong_of(verdict)
     _tell(case, run)
     return [
         Row(
@@ -150,6 +144,18 @@ def _rows(prefix: str, case: _Case) -> list[Row]:
             0.0,
         ),
     ]
+
+
+def wrong_of(verdict: Verdict) -> int:
+    """How often a promise was broken."""
+    return (
+        verdict.lost
+        + verdict.doubled
+        + verdict.reordered
+        + verdict.diverged
+        + verdict.views_back
+        + verdict.strange
+    )
 
 
 def _tell(case: _Case, run: ChaosRun) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -89,6 +90,12 @@ class Health:
     owners: dict[int, str]
     in_sync: dict[int, tuple[str, ...]]
 
+    def even(self, nodes: Sequence[str]) -> bool:
+        """Whether each of them owns as many shards as any other, within one."""
+        owned = Counter(self.owners.values())
+        counts = [owned[node] for node in nodes]
+        return max(counts) - min(counts) <= 1
+
     def full(self, shards: int, copies: int) -> bool:
         """Whether every shard has an owner, and all the copies that are wanted."""
         return len(self.owners) == shards and all(
@@ -131,6 +138,12 @@ class ChaosCluster:
             owners={shard: owner for shard, (_, owner) in owners.items()},
             in_sync=in_sync,
         )
+
+    async def until_even(self, timeout_s: float) -> None:
+        """Wait until each node owns its share again, within one; not for ever."""
+        with anyio.move_on_after(timeout_s):
+            while not (await self.health()).even(self.nodes):  # noqa: ASYNC110
+                await anyio.sleep(POLL_S)
 
     async def until_full(self, timeout_s: float) -> Health:
         """Wait until all nodes are ready, and all copies in sync.

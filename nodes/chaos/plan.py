@@ -32,6 +32,8 @@ class FaultKind(StrEnum):
     """One node's machine is gone for a while, and no connection is reset."""
     RESTART_ALL = "restart_all"
     """SIGKILL of every node at once; all are started again."""
+    MIGRATE = "migrate"
+    """Planned work, no fault: every shard is moved to one node, which is drained."""
 
 
 @dataclass(frozen=True, slots=True)

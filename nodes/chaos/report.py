@@ -99,6 +99,7 @@ def told(run: ChaosRun, strike: Strike) -> str:
         FaultKind.CUT_TO: "cut one way from",
         FaultKind.VANISH: "without a trace:",
         FaultKind.RESTART_ALL: "kill -9 all:",
+        FaultKind.MIGRATE: "drain",
     }[strike.kind]
     line = f"{verb} {', '.join(strike.nodes)}: {strike.matches} matches hit"
     silence = run.silences.of([strike.number])

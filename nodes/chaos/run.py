@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -27,6 +27,7 @@ from ..node.collector import bounded_pauses
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
 from .cluster import ChaosCluster, Health, chaos_cluster
+from .migration import Migration, drain, gather_at
 from .netns import NetworkNamespaces
 from .plan import ChaosPlan, Fault, FaultKind
 from .silence import Silence, Silences
@@ -40,6 +41,9 @@ PATIENT = ClientOptions(timeout_s=30.0, requests_max=16_384, watches_max=65_536)
 
 CREATIONS_PER_S = 400.0
 BEGIN_S = 60.0
+
+EVEN_S = 10.0
+"""Before a fault: for shards to be spread evenly again, if that is not turned off."""
 
 WALKED_MIN = 20_000_000
 """Of the collector here: the players must not stand still themselves."""
@@ -79,6 +83,10 @@ class ChaosRun:
     gone: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     latencies: Latencies = field(default_factory=Latencies)
+    migrating: bool = False
+    migrating_latencies: Latencies = field(default_factory=Latencies)
+    """Of the actions that were acknowledged while shards were moved."""
+    migrations: list[Migration] = field(default_factory=list)
     silences: Silences = field(default_factory=Silences)
     strikes: list[Strike] = field(default_factory=list)
     verdict: Verdict = field(default_factory=Verdict)
@@ -100,6 +108,8 @@ class ChaosRun:
         assert table.match is not None
         self.acked += 1
         self.latencies.add(latency_s)
+        if self.migrating:
+            self.migrating_latencies.add(latency_s)
         self.silences.acknowledged(table.match.id, at_s)
         self._told.set()
 
@@ -194,6 +204,7 @@ class ChaosRun:
         draw = random.Random(f"{self.plan.seed}/victims")
         await anyio.sleep(self.plan.rest_s)
         for fault in self.plan.faults:
+            await self.cluster.until_even(EVEN_S)
             before = await self.cluster.until_full(self.plan.heal_s)
             strike = await self._strike(fault, before, draw)
             self.phase = f"healing from {fault.kind.value}"
@@ -214,6 +225,8 @@ class ChaosRun:
             strike = self._note(fault, owners, health, processes.kill(owners))
         elif fault.kind is FaultKind.KILL:
             strike = self._note(fault, [victim], health, processes.kill([victim]))
+        elif fault.kind is FaultKind.MIGRATE:
+            strike = await self._migrate(fault, victim, health)
         elif fault.kind is FaultKind.FREEZE:
             strike = self._note(fault, [victim], health, processes.freeze(victim))
             try:
@@ -235,6 +248,17 @@ class ChaosRun:
             strike = self._note(fault, [victim], health, at_s)
             await anyio.sleep(fault.lasts_s)
             links.heal()
+        return strike
+
+    async def _migrate(self, fault: Fault, node: str, health: Health) -> Strike:
+        """Whoever is to move in a match of the node asks just when it is drained."""
+        home = self.cluster.home
+        self.phase, self.migrating = f"moving all shards to {node}", True
+        moves = await gather_at(home, node, health.owners)
+        gathered = replace(health, owners=dict.fromkeys(health.owners, node))
+        strike = self._note(fault, [node], gathered, time.monotonic())
+        self.migrations.append(await drain(home, node, moves))
+        self.migrating = False
         return strike
 
     def _note(

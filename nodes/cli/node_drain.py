@@ -73,8 +73,11 @@ def drain(
         why=why,
         timeout_s=None,
     )
-    text = "\n".join(_drained(outcome.outcome))
-    print_outcome(outcome, json=json, text=text)
+    print_outcome(outcome, json=json, text=_drained(outcome.outcome))
+    if not json:
+        from .shown import cell, print_all
+
+        print_all(*map(cell, pause_lines(outcome.outcome.get("pauses", {}))))
     return ExitCode.OK
 
 
@@ -150,15 +153,14 @@ def _check(node: str) -> None:
         )
 
 
-def _drained(outcome: Mapping[str, Any]) -> Iterator[str]:
-    """For people: what went, and how long each match waited."""
+def _drained(outcome: Mapping[str, Any]) -> str:
+    """For people: what went."""
     kept = outcome.get("copies_kept", 0)
     stay = f"; {kept} copies stay" if kept else ""
-    yield (
+    return (
         f"{outcome['node']} is drained: {outcome['shards']} shards with"
         f" {outcome['matches']} matches in {outcome['took_ms'] / 1000:.1f} s{stay}"
     )
-    yield from pause_lines(outcome.get("pauses", {}))
 
 
 def pause_lines(pauses: Mapping[str, Any]) -> Iterator[str]:

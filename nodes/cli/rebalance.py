@@ -85,7 +85,11 @@ def rebalance(
     lines = [*_changes(row), *([] if row.changes else _reasons(row))]
     if left:
         lines.append(f"{left} of them are not done yet")
-    print_outcome(outcome, json=json, text="\n".join(lines))
+    print_outcome(outcome, json=json, text=lines[0])
+    if not json:
+        from .shown import cell, print_all
+
+        print_all(*map(cell, lines[1:]))
     return ExitCode.FAILED if left else ExitCode.OK
 
 

@@ -1,0 +1,70 @@
+"""Planned work on a cluster under play: every shard is moved to one node, one after the
+other; then that node is drained, and drains no more.
+
+What it tells is the nodes' own account: how long each shard was served by nobody. What
+the players noticed, they know.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..cluster_dir import ClusterDir
+from ..operator.ask import operate
+
+__all__ = ["Migration", "drain", "gather_at"]
+
+DRAIN_S = 60.0
+WHO = "chaos"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """Pauses are (milliseconds, matches that they befell) of each shard."""
+
+    node: str
+    moves: tuple[tuple[int, int], ...] = ()
+    drained: Mapping[str, Any] = field(default_factory=dict)
+    """What `node.drain` said."""
+    drain_s: float = 0.0
+
+
+async def gather_at(
+    home: ClusterDir, node: str, owners: Mapping[int, str]
+) -> tuple[tuple[int, int], ...]:
+    """Move every shard there, and turn off what would move them back; the pauses.
+
+    Raises:
+        OperatorError: A move did not come off.
+    """
+    await operate(home, "rebalance", "", {"do": "off"}, who=WHO)
+    pauses = []
+    for shard, owner in sorted(owners.items()):
+        if owner == node:
+            continue
+        moved = await operate(home, "shard.move", str(shard), {"to": node}, who=WHO)
+        told = moved.outcome
+        if told["pause_ms"] is not None:
+            pauses.append((int(told["pause_ms"]), int(told["matches"])))
+    return tuple(pauses)
+
+
+async def drain(
+    home: ClusterDir, node: str, moves: tuple[tuple[int, int], ...]
+) -> Migration:
+    """Drain it, and undo that.
+
+    Raises:
+        OperatorError: It could not be drained in time.
+    """
+    began_s = time.monotonic()
+    args = {"timeout_s": DRAIN_S}
+    done = await operate(
+        home, "node.drain", node, args, node=node, who=WHO, timeout_s=None
+    )
+    drain_s = time.monotonic() - began_s
+    await operate(home, "node.undrain", node, who=WHO)
+    return Migration(node, moves, done.outcome, drain_s)
