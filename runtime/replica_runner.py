@@ -347,6 +347,11 @@ class ReplicaRunner:
         self.settle(now_ms)
         return epoch
 
+    def trust_identity(self, now_ms: int) -> None:
+        """An operator says that this node's data are the ones that served last."""
+        self.core.trust_identity(now_ms)
+        self.settle(now_ms)
+
     def pin(self, match: str, now_ms: int) -> None:
         """Begin to give a match of a shard that is served here a shard of its own.
 

@@ -10,7 +10,8 @@ between, the next process can tell whether these are the data that served last:
    boot count *or* that intent are the ones.
 3. Other data (an older copy, a loss, none) get a new identity: they are a learner's.
    Not so data of a later boot than the record tells of: these are newer than the
-   record. The coordinator went back, and the node waits for its operator.
+   record. The coordinator went back, and the node waits for its operator, who says
+   whether these are the data that served last (`trust`).
 4. An intent that was begun is finished, by whatever process: a write of it that was
    thought lost may still land, and then it finds its intent in the data.
 
@@ -85,6 +86,7 @@ class Identity:
         self._retry_at_ms = 0
         self._pause_ms = options.cas_pause_ms
         self._alarms: list[Alarm] = []
+        self._trusted = 0  # the boot that an operator vouches for
 
     @property
     def ident(self) -> str:
@@ -161,6 +163,19 @@ class Identity:
         """It is not, and was given up."""
         self._op, self._persisting = self._persisting, None
 
+    @property
+    def waits(self) -> bool:
+        """For an operator: the record is older than the data."""
+        read = self.stage is Stage.READING and self._seen is not None
+        return read and self._kept.boot > self._boot_recorded
+
+    def trust(self) -> None:
+        """An operator says that these data are the ones that served last, though the
+        record has forgotten it. Nothing happens unless this node waits for that."""
+        if self.waits:
+            self._trusted = self._kept.boot
+            self._decide()
+
     # What follows.
 
     def take_op(self) -> IdentityKept | None:
@@ -231,8 +246,8 @@ class Identity:
                 "coordinator_went_back",
                 f"{self._key} tells of start {self._boot_recorded}, the data here are"
                 f" of start {self._kept.boot}: was the coordinator restored from a"
-                f" backup? Write it with identity {self._kept.ident!r} and boot"
-                f" {self._kept.boot}; until then this node serves nothing",
+                " backup? This node serves nothing before an operator says that its"
+                " data are the ones that served last (hotseat node trust)",
             )
         elif not self._durable:
             if self._kept.ident != self._process and not self._is_same_data():
@@ -265,6 +280,8 @@ class Identity:
     def _is_same_data(self) -> bool:
         """Rules 1 to 3: the data here are the ones that served last."""
         record, kept = self._record, self._kept
+        if self._trusted:
+            return True
         if record is None or not kept.ident or kept.ident != record.ident:
             return False
         return kept.boot == record.boot or self._shows_intent()
@@ -286,6 +303,8 @@ class Identity:
     def _is_undisturbed(self) -> bool:
         """Nobody else has counted a boot since these data were found to be the ones."""
         record, kept = self._record, self._kept
+        if self._trusted:
+            return record is None or record.boot <= self._trusted
         if record is None or record.ident != kept.ident:
             # A new identity is nowhere yet, and takes the place of any other.
             return kept.ident.startswith(self._process)
@@ -302,7 +321,8 @@ class Identity:
 
     @property
     def _boot_recorded(self) -> int:
-        return 0 if self._record is None else self._record.boot
+        boot = 0 if self._record is None else self._record.boot
+        return max(boot, self._trusted)
 
     def _draw(self) -> str:
         self._nonces_drawn += 1

@@ -298,6 +298,11 @@ class NodeReplicas:
         self._me.leaving.add(self._me.node)
         self._heartbeat.leave()
 
+    def trust_identity(self, now_ms: int) -> None:
+        """An operator vouches for this node's data: see `Identity.trust`."""
+        self._now_ms = max(self._now_ms, now_ms)
+        self._identity.trust()
+
     def stand_down(self, now_ms: int) -> None:
         """Own, claim and follow nothing more, for good.
 
@@ -348,6 +353,11 @@ class NodeReplicas:
     def ident(self) -> str:
         """The replica identity of this node's data; "" before it is known."""
         return self._identity.ident
+
+    @property
+    def waits_for_trust(self) -> bool:
+        """It serves nothing before an operator vouches for its data."""
+        return self._identity.waits
 
     @property
     def boot(self) -> int:
@@ -426,16 +436,15 @@ class NodeReplicas:
         self._regroup = True
         self.placing.record_changed(self._now_ms)
         if reading.fault is not None:
+            replica.refuse(reading.revision, reading.record)
             replica.stop(*reading.fault)
         else:
             replica.observe(reading.revision, reading.record, self._now_ms)
 
     def _coordinator_went_back(self, asked_at: int, revision: int) -> None:
-        message = (
-            f"the coordinator went back from revision {asked_at} to {revision}:"
-            " was it restored from a backup?"
-        )
+        why = f"the coordinator went back from revision {asked_at} to {revision}:"
         for shard in self._shards:
+            message = f"{why} was it restored from a backup?"
             self._touch(shard).stop("coordinator_went_back", message)
 
     def _on_answer(self, answer: Answer, asked: RecordWrite) -> None:

@@ -28,7 +28,7 @@ __all__ = ["Reading", "Readings"]
 @dataclass(frozen=True, slots=True)
 class Reading:
     """News of a shard: its record, None if there is none. With `fault` (code, message)
-    there is one that cannot be believed."""
+    it is one that cannot be believed, or not even be read."""
 
     shard: int
     revision: int
@@ -85,7 +85,11 @@ class Readings:
             found.add(shard)
             known = self.revisions.get(shard, ABSENT)
             if entry.revision < known <= listing.revision:
-                yield Reading(shard, known, None, _went_back(entry.revision, known))
+                fault = _went_back(entry.revision, known)
+                record = None
+                with suppress(ControlRecordInvalid):
+                    record = decode_record(ShardRecord, entry.key, entry.value)
+                yield Reading(shard, entry.revision, record, fault)
             else:
                 yield from self._read(shard, entry.revision, entry.value)
         for shard, revision in list(self.revisions.items()):

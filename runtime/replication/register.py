@@ -51,6 +51,7 @@ class RecordRegister:
         "question",
         "record",
         "refused",
+        "_refused_revision",
         "retry_at",
         "revision",
         "stopped",
@@ -69,6 +70,7 @@ class RecordRegister:
         self.record: ShardRecord | None = None
         self.refused: ShardRecord | None = None
         """A newer one, which was not believed."""
+        self._refused_revision = ABSENT
         self.epoch_seen = 0
         """Invariant: no record of a lower epoch is believed."""
         self.changed = False
@@ -104,7 +106,7 @@ class RecordRegister:
         self.known = True
         self.revision = revision
         self._resolved()
-        self.refused = record  # unless it is believed
+        self.refuse(revision, record)  # unless it is believed
         if record.epoch < self.epoch_seen:
             self.stop(
                 "epoch_went_back",
@@ -124,6 +126,11 @@ class RecordRegister:
             )
             return
         self._believe(record)
+
+    def refuse(self, revision: int, record: ShardRecord | None) -> None:
+        """It stands there, and is not believed."""
+        if record is not None:
+            self.refused, self._refused_revision = record, revision
 
     def _believe(self, record: ShardRecord) -> None:
         known = self.record
@@ -211,7 +218,8 @@ class RecordRegister:
             move=move,
             history=history,
         )
-        self.in_flight = RecordWrite(self._shard, self.revision, record, companions)
+        revision = self.revision if self.refused is None else self._refused_revision
+        self.in_flight = RecordWrite(self._shard, revision, record, companions)
         self._outstanding += 1
         self._outstanding_isr = _union(self._outstanding_isr, isr)
         self._question_sent = question

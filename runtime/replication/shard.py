@@ -176,11 +176,17 @@ class ShardReplica:
         elif self.ownership is not None:
             self.ownership.record_changed(now_ms)
 
+    def refuse(self, revision: int, record: ShardRecord | None) -> None:
+        """What stands there, and is not believed: `stop` follows."""
+        self.register.refuse(revision, record)
+
     def stop(self, code: str, message: str) -> None:
         """The record cannot be believed (unreadable, went back): serve no more until
         a sound one is read."""
         self.register.stop(code, message)
         self.register.changed = False
+        if self.recovering and self._goes_on_recovering(self._now_ms):
+            return
         self._demote()
         self._stand_aside()
 

@@ -262,8 +262,8 @@ def test_a_failed_disk_is_tried_again() -> None:
     assert process.take_op() == op
 
 
-def test_data_that_are_newer_than_the_record_wait_for_an_operator() -> None:
-    """The coordinator was restored: these data are the ones, whatever it says."""
+def gone_back() -> tuple[Machine, str]:
+    """The record is of the first start, the data are of the second."""
     machine = Machine()
     machine.start()
     machine.run()
@@ -276,6 +276,49 @@ def test_data_that_are_newer_than_the_record_wait_for_an_operator() -> None:
     assert [alarm.code for alarm in machine.process.take_alarms()] == [
         "coordinator_went_back"
     ]
+    return machine, ident
+
+
+@given(st.lists(st.sampled_from(["ok", "unknown", "late", "crash after"]), max_size=4))
+def test_an_operator_vouches_for_data_that_are_newer_than_the_record(
+    fates: list[str],
+) -> None:
+    """They keep their identity, and count on from their own boot. A process that died
+    of it is told once more."""
+    machine, ident = gone_back()
+    assert machine.process.waits
+    machine.process.trust()
+    assert not machine.process.waits
+    for fate in fates:
+        machine.step(fate)
+        machine.process.trust()
+    machine.land_late()
+    machine.read()
+    machine.process.trust()
+    assert machine.run().open
+    assert machine.process.ident == machine.record().ident == ident
+    assert machine.record().boot > 2
+    assert machine.start().ident
+    assert machine.run().ident == ident
+
+
+def test_only_who_waits_for_it_is_trusted() -> None:
+    """A copy of the data that is older than the record stays a new replica."""
+    machine = Machine()
+    machine.start()
+    machine.run()
+    old = machine.disk
+    machine.start()
+    ident = machine.run().ident
+    machine.disk = old
+    process = machine.start()
+    process.trust()
+    assert machine.run().ident != ident
+
+
+def test_data_that_are_newer_than_the_record_wait_for_an_operator() -> None:
+    """The coordinator was restored: these data are the ones, whatever it says."""
+    machine, ident = gone_back()
     record = ReplicaRecord(ident=ident, boot=2, nonce="by hand", serving=True)
     held = machine.store.list(KEY).entries[0].revision
     machine.store.apply([Write(KEY, held, encode_record(record))])

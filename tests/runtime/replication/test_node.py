@@ -8,6 +8,7 @@ import pytest
 from hotseat.runtime.control_plane import ShardRecord, encode_record
 from hotseat.runtime.coordinator import WRITES_MAX, Write
 from hotseat.runtime.replication.options import ReplicationOptions
+from hotseat.runtime.replication.recovery import RecoveryOrder
 from hotseat.runtime.testing.replica_cluster import CasFate, ReplicaCluster
 
 OPTIONS = ReplicationOptions()
@@ -427,3 +428,45 @@ def test_shards_that_take_nothing_are_counted() -> None:
     survivor = cluster.processes["n1"].core.statistics()
     assert survivor.owned > 0
     assert (survivor.degraded, survivor.outstanding) == (survivor.owned, 0)
+
+
+def test_a_restored_coordinator_is_overruled_node_by_node_and_shard_by_shard() -> None:
+    """All was started anew: an operator vouches for the data, and raises the epochs of
+    the shards whose record is older than what was reached."""
+    cluster = ReplicaCluster(3, shards=2, copies=2)
+    cluster.start()
+    cluster.until(cluster.settled)
+    backup = cluster.store.image()
+    first = cluster.owner(0)
+    cluster.propose(0, "a")
+    cluster.settle()
+    cluster.crash(first)
+    cluster.until(lambda: bool(cluster.servers(0)))
+    second = cluster.owner(0)
+    cluster.propose(0, "a")
+    cluster.settle()
+    cluster.start(first)
+    cluster.until(cluster.settled)
+    reached = cluster.shard(0).epoch
+    for node in ("n1", "n2", "n3"):
+        cluster.crash(node)
+    cluster.advance(5000)
+    cluster.store.restore(backup)
+    cluster.start()
+    cluster.advance(5000)
+    waiting = [n for n, p in cluster.processes.items() if p.core.waits_for_trust]
+    assert waiting == [first]
+    cluster.processes[first].runner.trust_identity(cluster.now_ms)
+    cluster.advance(5000)
+    assert cluster.servers(0) == []
+    order = RecoveryOrder(restored=True)
+    runner = cluster.processes[second].runner
+    assert runner.recover(0, order, cluster.now_ms) > reached
+    cluster.until(cluster.settled)
+    assert cluster.owner(0) == second
+    assert len(cluster.processes[second].host.matches[0]["a"]) == 2
+    cluster.propose(0, "a")
+    cluster.advance(1000)
+    copies = [cluster.processes[n].host.matches[0] for n in cluster.in_sync(0)]
+    assert copies[0] == copies[1]
+    assert len(copies[0]["a"]) == 3
