@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..frozen import FDict, freeze_parts
 from ..machine import Machine
 from ..record import Record, RecordKind
 from ..snapshot import Snapshot
@@ -36,3 +37,16 @@ class Frame(msgspec.Struct, frozen=True):
         if record is None or step is None or step.kind != "action":
             return None
         return record if record.kind is RecordKind.ACTION else None
+
+    @property
+    def operator(self) -> FDict | None:
+        """`op`, `who` and `why`, if an operator did it, and a log is at hand."""
+        if self.record is None or self.step is None:
+            return None
+        given = self.record.input
+        said: FDict | None = given.get("operator")
+        if self.step.kind in ("edit", "upgrade", "terminate"):
+            said = given
+        if said is None:
+            return None
+        return freeze_parts({name: said[name] for name in ("op", "who", "why")})

@@ -114,6 +114,9 @@ def _step(model: InspectModel) -> list[Line]:
     else:
         first, *rest = explain(step).splitlines()
         lines.append(line(first, "strong"))
+        if (operator := model.frame().operator) is not None:
+            said = safe(f"operator {operator['who']}: {operator['why']}")
+            lines.append(line(said, "bad"))
         lines += [_explained(text) for text in rest]
         lines += _payload(shown)
     lines.append(line(""))

@@ -63,6 +63,7 @@ def row_json(frame: Frame) -> dict[str, Any]:
         "resolver": None if step is None else step.transition.resolver,
         "active_players": list(snapshot.derived.active_players),
         "result": snapshot.meta.result,
+        "operator": frame.operator,
     }
 
 
@@ -72,6 +73,7 @@ def detail_json(timeline: Timeline, revision: int) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(Inspector(timeline).frame(revision))
     shown["at"] = frame.snapshot.meta.now
     shown["record"] = None if frame.record is None else frame.record.index
+    shown["operator"] = frame.operator
     del shown["player_view"], shown["view_problem"]  # all of them are here:
     shown["views"] = _views(timeline, frame)
     return shown
@@ -82,6 +84,8 @@ def detail_lines(timeline: Timeline, revision: int) -> Iterator[str]:
     frame, shown = timeline.frame(revision), Inspector(timeline).frame(revision)
     yield f"revision {revision}, turn {shown.turn}, at {frame.snapshot.meta.now}"
     yield from _event_lines(shown)
+    if (operator := frame.operator) is not None:
+        yield f"operator: {operator['who']}: {operator['why']}"
     for evaluation in shown.evaluations:
         yield from _evaluation_lines(evaluation)
     if shown.diffs:

@@ -75,6 +75,10 @@ def test_a_replay_shows_what_an_operator_did_with_its_diff() -> None:
     assert edit.handoff.kind == "same"
     assert inspector.frame(4).payload["to"] == "2"
     assert inspector.frame(6).result == {"terminated": {"why": ANN[1]}}
+    named = [timeline.frame(n).operator for n in range(timeline.head + 1)]
+    assert [None if one is None else one["who"] for one in named] == [
+        *(None, None, ANN[0], None, ANN[0], None, ANN[0])
+    ]
     assert [inspector.frame(n).player_view for n in (3, 4)] == [
         {"total": 41, "seat": "0"}
     ] * 2
@@ -162,5 +166,8 @@ def test_an_envelope_holds_no_match_that_an_operator_changed() -> None:
     resigned.do(ResignSeat(*resigned.op(), seat="0"))
     saved = materialize(FIRST, save_log(FIRST, ended.records))
     assert saved.frame(saved.head).snapshot.G["total"] == 4
+    logged = materialize(FIRST, resigned.records).frame(1)
+    assert logged.operator == {"op": "0" * 18 + "1", "who": ANN[0], "why": ANN[1]}
     given_up = materialize(FIRST, save_log(FIRST, resigned.records))
+    assert given_up.frame(1).operator is None
     assert given_up.frame(1).snapshot.meta.result == {"resigned": "0"}
