@@ -14,6 +14,7 @@ from ...engine.jsonvalue import Json
 from ...engine.replay.frame import Frame
 from ...engine.replay.timeline import Timeline
 from ...engine.step import Candidate, Evaluation
+from ..play.show import safe
 
 __all__ = ["detail_json", "detail_lines", "row_json", "table_lines"]
 
@@ -85,7 +86,7 @@ def detail_lines(timeline: Timeline, revision: int) -> Iterator[str]:
     yield f"revision {revision}, turn {shown.turn}, at {frame.snapshot.meta.now}"
     yield from _event_lines(shown)
     if (operator := frame.operator) is not None:
-        yield f"operator: {operator['who']}: {operator['why']}"
+        yield safe(f"operator: {operator['who']}: {operator['why']}")
     for evaluation in shown.evaluations:
         yield from _evaluation_lines(evaluation)
     if shown.diffs:
