@@ -234,8 +234,6 @@ class Checks:
     def _on_record(self, shard: int, record: ShardRecord) -> None:
         place = (shard, record.epoch)
         self._widest[place] = max(self._widest.get(place, 0), len(record.isr))
-        if self._world.restoration.mending:
-            return  # who has seen no newer one may go on from it; nobody else follows
         before = self._records.get(shard)
         self._records[shard] = record
         members = ",".join(node for node, _ in record.isr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hotseat.runtime.coordinator import CasOutcome, CasUnknown, Listing, Write
 from hotseat.runtime.errors import WatchCompacted
-from hotseat.runtime.testing.memory_store import MemoryStore
+from hotseat.runtime.testing.memory_store import MemoryStore, StoreImage
 
 from .network import COORDINATOR, Network
 from .scheduler import MS, Scheduler
@@ -47,6 +47,8 @@ class CoordinatorModel:
     ) -> None:
         self.store = MemoryStore(kept_transactions=settings.kept_transactions)
         self.down = False
+        self.read_only = False
+        """An operator has closed it to what nodes write."""
         self.slow_us = 0
         self.watch_slow_us = 0
         self.meddle: Callable[[Process, tuple[Write, ...]], int | None] | None = None
@@ -58,6 +60,7 @@ class CoordinatorModel:
         self._rates = dict(settings.rates)
         self._draw = random.Random(f"coordinator {settings.seed}")
         self._polls: dict[str, None] = {}
+        self._life = 0
         self.store.listen(self._on_transaction)
 
     def heal(self) -> None:
@@ -65,6 +68,13 @@ class CoordinatorModel:
         self.down = False
         self.slow_us = self.watch_slow_us = 0
         self._rates.clear()
+
+    def restore(self, backup: StoreImage) -> None:
+        """It begins again with a backup, read only for now; what was on its way to it
+        never arrives."""
+        self._life += 1
+        self.read_only = True
+        self.store.restore(backup)
 
     def reaches(self, process: Process) -> bool:
         """Whether the process and the coordinator hear each other."""
@@ -86,7 +96,7 @@ class CoordinatorModel:
         if late_ms is not None:
             self._trace.struck("cas_late", f"{process.node} {number}, by a script")
             self._answer(process, number, CasUnknown("no answer"), 100 * MS)
-            self._scheduler.after(late_ms * MS, self._land_unseen, writes)
+            self._scheduler.after(late_ms * MS, self._land_unseen, self._life, writes)
             return
         for name in ("cas_lost", "cas_answer_lost", "cas_late"):
             rate = self._rates.get(name, 0.0)
@@ -95,14 +105,16 @@ class CoordinatorModel:
                 break
             fate -= rate
         else:
-            self._scheduler.after(self._way_us(), self._land, process, number, writes)
+            self._scheduler.after(
+                self._way_us(), self._land, self._life, process, number, writes
+            )
             return
         self._answer(process, number, CasUnknown(name), timeout_us)
         if name == "cas_answer_lost":
-            self._scheduler.after(self._way_us(), self._land_unseen, writes)
+            self._scheduler.after(self._way_us(), self._land_unseen, self._life, writes)
         elif name == "cas_late":
             late_us = self._draw.randint(1, LATE_MS_MAX) * MS
-            self._scheduler.after(late_us, self._land_unseen, writes)
+            self._scheduler.after(late_us, self._land_unseen, self._life, writes)
 
     def list(self, process: Process, asked_at: int) -> None:
         """Read everything; `process.listed` gets it, or None."""
@@ -147,8 +159,10 @@ class CoordinatorModel:
             way += int(self.slow_us * self._draw.random())
         return way
 
-    def _land(self, process: Process, number: int, writes: tuple[Write, ...]) -> None:
-        if self.down:
+    def _land(
+        self, life: int, process: Process, number: int, writes: tuple[Write, ...]
+    ) -> None:
+        if self.down or self.read_only or life != self._life:
             self._answer(process, number, CasUnknown("it went down"), TIMEOUT_MS * MS)
             return
         outcome = self.store.apply(writes)
@@ -158,7 +172,9 @@ class CoordinatorModel:
             return
         self._answer(process, number, outcome, self._way_us())
 
-    def _land_unseen(self, writes: tuple[Write, ...]) -> None:
+    def _land_unseen(self, life: int, writes: tuple[Write, ...]) -> None:
+        if self.read_only or life != self._life:
+            return
         outcome = self.store.apply(writes)
         self._trace.note(f"unseen cas: {type(outcome).__name__}")
 

@@ -168,10 +168,13 @@ class Disk:
             return
         process.disk_ok()
 
-    def mended(self) -> None:
-        """The process knows that writing works again: what it gave before has failed,
-        what it gives from now on does not."""
+    def mended(self) -> list[_Group]:
+        """The process knows that writing works again: what it gives from now on does
+        not fail. What it gave before has: returns what it has not been told of."""
         self._failed = False
+        failed, self._queue = self._queue, []
+        self.failures += len(failed)
+        return failed
 
     def take_image(self) -> None:
         """Somebody copies the whole disk."""

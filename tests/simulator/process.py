@@ -364,7 +364,8 @@ class Process:
             self.runner.persist_failed(ticket, self.now_ms())
 
     def _take_disk_ok(self) -> None:
-        self.disk.mended()
+        for ticket, ops in self.disk.mended():
+            self._take_persist_failed(ticket, ops)
         self.runner.disk_ok(self.now_ms())
 
     def _take_requests(self, requests: list[tuple[Route, Request]]) -> None:

@@ -1,8 +1,9 @@
 """The coordinator is restored from an old backup; an operator raises what went back.
 
-What was acknowledged is safe as long as nobody believes the old records: who has seen
-newer ones does not. A process that starts meanwhile may know none; so none does until
-the operator has written the newest records again, in epochs above any that was reached.
+What was acknowledged is safe as long as nobody believes the old records. Who has seen
+newer ones does not; who has not may go on from them. So nobody but the operator writes,
+and no process starts, until the newest records are there again, in epochs above any
+that was reached.
 """
 
 from __future__ import annotations
@@ -46,20 +47,13 @@ class Restoration:
         return True
 
     def restore(self) -> bool:
-        """Make the coordinator what it was, at a revision that it never had.
-
-        Not while a pin is news to somebody: an owner that has not heard of its own is
-        told by the old keys that there is none, and is right, as far as they go.
-        """
+        """Make the coordinator what it was, at a revision that it never had."""
         world = self._world
         processes = world.network.processes.values()
-        pins = world.places.pins.items()
-        known = all(p.core.pins.pin_of(m) == s for p in processes for m, s in pins)
-        if self._backup is None or self.mending or not known:
+        if self._backup is None or self.mending:
             return False
         self.mending = True
-        store = world.coordinator.store
-        store.restore(self._backup)
+        world.coordinator.restore(self._backup)
         self._backup = None
         world.checks.restored()
         for process in processes:
@@ -71,7 +65,7 @@ class Restoration:
         if not self.mending:
             return
         world = self._world
-        self.mending = False
+        self.mending = world.coordinator.read_only = False
         for shard, record in world.checks.records():
             if record.epoch:
                 epoch = record.epoch + RAISED_BY
