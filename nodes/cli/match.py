@@ -17,6 +17,7 @@ from .match_apart import quarantine, release
 from .match_change import edit, upgrade
 from .match_create import create
 from .match_end import resign_seat, terminate
+from .match_files import export, import_match
 from .match_seed import reveal_seed
 from .options import Cluster, Dir, Json, Limit, place, seconds
 
@@ -32,6 +33,8 @@ app = App(
 )
 app.command(create)
 app.command(edit)
+app.command(export)
+app.command(import_match, name="import")
 app.command(quarantine)
 app.command(release)
 app.command(resign_seat)

@@ -105,7 +105,7 @@ class Node:
         self._registered: set[str] = set()
         name, home = config.node.id, parts.home
         cluster, keys = _cluster_record(config), Keys(config.cluster.id)
-        pins = PinTable(cluster.shards)
+        self._pins = pins = PinTable(cluster.shards)
         self._router = Router(name, cluster.shards, pins)
         self._outlet = NodeOutlet(endpoint)
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
@@ -133,6 +133,7 @@ class Node:
         self._switchboard = Switchboard(
             endpoint, self._outlet, self._router, self.supervisor, self._replicator
         )
+        self._poison = PoisonWatch(keys, self._set_apart, self._bring_back)
         self._keeper = Keeper(
             parts.coordinator,
             cluster,
@@ -140,7 +141,7 @@ class Node:
             self._replicator,
             table_changed=self._table_changed,
             nodes_changed=self._nodes_changed,
-            poison=PoisonWatch(keys, self._set_apart, self._bring_back),
+            poison=self._poison,
             first=self._deaths.tell,
             pins=pins,
         )
@@ -174,7 +175,7 @@ class Node:
             parts.clock.now_ms,
         )
         self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
-        self._door = Door(self._operations(cluster.shards, pins))
+        self._door = Door(self._operations(cluster.shards))
 
     @property
     def ready(self) -> bool:
@@ -264,6 +265,9 @@ class Node:
 
     def _adopted(self, shard: int, epoch: int) -> None:
         self._router.owned[shard] = epoch
+        for match in self._poison.apart():  # it may have come here since it was told
+            if self._pins.shard_of(match) == shard:
+                self.supervisor.set_apart(match, "quarantined")
         self._owners_changed.set()
         log.info("shard_served", shard=shard, epoch=epoch)
 
@@ -300,11 +304,11 @@ class Node:
         self._nodes = nodes
         self._registered = nodes.keys() - {self._endpoint.identity.process}
 
-    def _operations(self, shards: int, pins: PinTable) -> Mapping[str, Operation]:
+    def _operations(self, shards: int) -> Mapping[str, Operation]:
         """What the door for commands can be asked."""
         return {
             **operator_operations(
-                self._hosting, self._router, pins, shards, self._clock.now_ms
+                self._hosting, self._router, self._pins, shards, self._clock.now_ms
             ),
             **self._commands.door_operations(),
             "balance": partial(give_balance, self._hosting),

@@ -104,8 +104,8 @@ async def write_verdict(
 ) -> Verdict | None:
     """An operator sets a match apart, or lets it go on; None: the record says so.
 
-    How long it was apart is filled in, as far as it is known. `was_apart`: it is,
-    though the record may not say so.
+    How long it was apart is filled in, if that is known to be longer. `was_apart`: it
+    is, though the record may not say so.
 
     Raises:
         CoordinatorUnavailable: No answer, or none that settles it. Ask again.
@@ -124,7 +124,7 @@ async def write_verdict(
         else:
             since_ms = _apart_since(known)
             lasted_ms = max(0, verdict.at_ms - since_ms) if since_ms else 0
-            verdict = replace(verdict, apart_ms=lasted_ms)
+            verdict = replace(verdict, apart_ms=max(verdict.apart_ms, lasted_ms))
             said = PoisonRecord(deaths=(), released=verdict)
         settled = await settle_write(
             coordinator,
@@ -182,6 +182,10 @@ class PoisonWatch:
         for change in changes:
             if change.value is not None:
                 self._observe(Entry(change.key, change.value, change.revision))
+
+    def apart(self) -> list[str]:
+        """The matches that are set apart, as far as was told."""
+        return [match for match, said in self._told.items() if said == _APART]
 
     def _observe(self, entry: Entry) -> None:
         match = self._keys.poison_of(entry.key)

@@ -21,7 +21,7 @@ from ..supervisor.apart import NOT_SETTLED
 from .verb import CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts, here
 
-__all__ = ["APART_CODE", "quarantine", "release"]
+__all__ = ["APART_CODE", "let_go_on", "quarantine", "release", "write_apart"]
 
 APART_CODE = "quarantined"
 """What a match answers that an operator has set apart."""
@@ -50,25 +50,16 @@ async def _quarantine(parts: VerbParts, command: OperatorCommand) -> Mapping[str
     line = _line(parts, match)
     if line.ended and not line.quarantined:
         raise CommandFailed("game_over", "The match is over: nothing goes on in it.")
-    new = await _write(parts, command, match, apart=True)
+    new = await write_apart(parts, command, match)
     parts.hosting.supervisor.set_apart(match, APART_CODE)
-    return {"was": line.quarantined, "new": new is not None}
+    return {"was": line.quarantined, "new": new}
 
 
 async def _release(parts: VerbParts, command: OperatorCommand) -> Mapping[str, Any]:
     match = here(parts, command)
     line = _line(parts, match)
     apart = _check_copies(command.args.get("copies", {})) or bool(line.quarantined)
-    new = await _write(parts, command, match, apart=False, was_apart=apart)
-    if new is None:
-        raise CommandFailed("not_set_apart", "The match is not set apart.")
-    code = NOT_SETTLED
-    with anyio.move_on_after(SETTLE_S):
-        while True:
-            code = parts.hosting.supervisor.bring_back(match, new.apart_ms)
-            if code != NOT_SETTLED:
-                break
-            await anyio.sleep(LOOK_S)
+    code = await let_go_on(parts, command, match, was_apart=apart)
     if code:
         raise CommandFailed(
             code,
@@ -81,6 +72,45 @@ async def _release(parts: VerbParts, command: OperatorCommand) -> Mapping[str, A
         "records": now.index + 1,
         "digest": now.digest.hex(),
     }
+
+
+async def write_apart(parts: VerbParts, command: OperatorCommand, match: str) -> bool:
+    """All nodes set the match apart from now on; False: they do already.
+
+    Raises:
+        CommandFailed: coordinator_away, control_record_invalid.
+    """
+    return await _write(parts, command, match, apart=True) is not None
+
+
+async def let_go_on(
+    parts: VerbParts,
+    command: OperatorCommand,
+    match: str,
+    *,
+    was_apart: bool = True,
+    apart_ms: int = 0,
+) -> str:
+    """All nodes let the match go on: "", or the code that it still answers with here.
+
+    Nobody could act in it for `apart_ms` at least.
+
+    Raises:
+        CommandFailed: not_set_apart, coordinator_away, control_record_invalid.
+    """
+    new = await _write(
+        parts, command, match, apart=False, was_apart=was_apart, apart_ms=apart_ms
+    )
+    if new is None:
+        raise CommandFailed("not_set_apart", "The match is not set apart.")
+    code = NOT_SETTLED
+    with anyio.move_on_after(SETTLE_S):
+        while True:
+            code = parts.hosting.supervisor.bring_back(match, new.apart_ms)
+            if code != NOT_SETTLED:
+                break
+            await anyio.sleep(LOOK_S)
+    return code
 
 
 def _line(parts: VerbParts, match: str) -> MatchLine:
@@ -97,16 +127,27 @@ def _line(parts: VerbParts, match: str) -> MatchLine:
 
 
 async def _write(
-    parts: VerbParts, command: OperatorCommand, match: str, **what: bool
+    parts: VerbParts,
+    command: OperatorCommand,
+    match: str,
+    *,
+    apart: bool,
+    was_apart: bool = False,
+    apart_ms: int = 0,
 ) -> Verdict | None:
     """
     Raises:
         CommandFailed: coordinator_away, control_record_invalid.
     """
-    verdict = Verdict(command.id, command.who, command.why, parts.now_ms())
+    said = (command.id, command.who, command.why, parts.now_ms(), apart_ms)
     try:
         return await write_verdict(
-            parts.coordinator, parts.keys, match, verdict, **what
+            parts.coordinator,
+            parts.keys,
+            match,
+            Verdict(*said),
+            apart=apart,
+            was_apart=was_apart,
         )
     except CoordinatorUnavailable as error:
         raise CommandFailed(

@@ -16,6 +16,7 @@ __all__ = [
     "AlarmRow",
     "ClusterRow",
     "CopyRow",
+    "ExportedRow",
     "FailedRow",
     "FoundMatches",
     "FoundOperations",
@@ -241,6 +242,19 @@ class FailedRow(Row, frozen=True, kw_only=True):
     target: str
     code: str
     message: str
+
+
+class ExportedRow(Row, frozen=True, kw_only=True):
+    """The log of a match in a file."""
+
+    match: str
+    file: str
+    records: int
+    bytes: int
+    digest: str
+    """Of the last record, in hex."""
+    verified: bool
+    """Its game was at hand, and plays it so."""
 
 
 class OutcomeRows(Row, frozen=True, kw_only=True):

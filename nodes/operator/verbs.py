@@ -11,6 +11,8 @@ from ..client.connect import connect
 from .change_match import edit, upgrade
 from .create_match import PRINCIPAL, create_match
 from .drain_node import drain_node, undrain_node
+from .export_match import export_match
+from .import_match import import_match
 from .intervene import resign_seat, terminate
 from .move_shard import move_shard
 from .quarantine import quarantine, release
@@ -29,6 +31,8 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
         create_match(parts.games, partial(connect, parts.home, principal=PRINCIPAL)),
         drain_node(parts),
         edit(parts),
+        export_match(parts),
+        import_match(parts),
         move_shard(parts),
         quarantine(parts),
         release(parts),

@@ -42,13 +42,26 @@ class Apart:
     def set_apart(self, match: str, code: str) -> None:
         """Quarantine a match, if it is here: with an actor, or only its state."""
         actor = self._crew.get(match)
+        line = None if self._source is None else self._source.line(match)
+        if actor is None and (line is None or line.quarantined == code):
+            return
         if actor is not None:
             self._crew.set_apart(actor, StopReason.RUNAWAY, code)
-        kept = self._source is not None and self._source.line(match) is not None
-        if self._source is not None and kept:
+        if self._source is not None and line is not None:
             self._source.quarantine(match, code)
-        if actor is not None or kept:
+        if line is None or line.quarantined != code:
             _log.error("match_quarantined", match=match, code=code)
+
+    def give_up(self, match: str) -> bool:
+        """The match has no actor here: it had none, or one that was set apart and had
+        caused nothing that may yet be committed."""
+        actor = self._crew.get(match)
+        if actor is None:
+            return True
+        if actor.status is not ActorState.QUARANTINED or not actor.ledger.settled:
+            return False
+        self._crew.forsake(match)
+        return True
 
     def bring_back(self, match: str, apart_ms: int) -> str:
         """Let a match go on: "", or the code that it still answers with.
@@ -60,9 +73,8 @@ class Apart:
             return ""
         actor = self._crew.get(match)
         if actor is not None and actor.status is ActorState.QUARANTINED:
-            if not actor.ledger.settled:
+            if not self.give_up(match):
                 return NOT_SETTLED
-            self._crew.forsake(match)
         elif not line.quarantined:
             return ""
         code = self._source.bring_back(match)

@@ -105,6 +105,13 @@ class Crew:
         self._turns.begin(actor)
         return actor
 
+    def take_in(self, begin: Change | MatchState, shard: int, code: str) -> MatchActor:
+        """A match whose log comes from elsewhere: its actor only answers `code`."""
+        actor = self._add(begin, shard)
+        actor.status = ActorState.QUARANTINED
+        actor.quarantine_code = code
+        return actor
+
     def bring(self, state: MatchState, shard: int) -> MatchActor:
         """A match that is kept elsewhere gets an actor; it rests until it is used."""
         actor = self._add(state, shard)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from secrets import token_bytes
 from types import TracebackType
@@ -56,7 +55,8 @@ from ...runtime.frame import (
 from ...runtime.games import GameRegistry, machine_finder
 from ...runtime.journal import MatchLine
 from ...runtime.lifecycle import ActorState, StopReason
-from ...runtime.match_source import LogReader, MatchSource, SourceLog
+from ...runtime.match_change import Change
+from ...runtime.match_source import MatchSource
 from ...runtime.match_state import MatchState
 from ...runtime.options import SupervisorOptions
 from ...runtime.pin_table import PinTable
@@ -64,8 +64,10 @@ from ...runtime.route import Outlet, Route
 from ...runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
 from .apart import Apart
+from .committed_log import CommittedLog, log_of_actor, log_of_line
 from .crew import Crew
 from .ended_matches import Tombstone
+from .incoming import Incoming
 from .match_creation import Creation, MatchStarter, read_creation
 from .match_timer import MatchTimer
 from .outages import Outages
@@ -85,16 +87,6 @@ _ANY_REVISION = -1
 _AGAIN_MS = 100
 
 _WRITES = (Dispatch, TakeBack, TakeSeat)
-
-
-@dataclass(frozen=True, slots=True)
-class CommittedLog:
-    """The committed log of a match that is served here, for whoever inspects it."""
-
-    epoch: int
-    status: ActorState
-    ended: bool
-    records: LogReader
 
 
 class Supervisor:
@@ -308,6 +300,18 @@ class Supervisor:
         """Let one that is set apart go on: "", or the code that it still has."""
         return self._apart.bring_back(match, apart_ms)
 
+    def take_in(self, begin: Change | MatchState, code: str) -> Incoming | str:
+        """A match of a shard that is served here, set apart with `code` while its log
+        comes: from its creation on, or from a state that is here. Else why not."""
+        match = begin.state.match if isinstance(begin, Change) else begin.match
+        shard = self._pins.shard_of(match)
+        if shard not in self._epochs or self._closed:
+            return "stopping" if self._closed else "moved"
+        if not (self._apart.give_up(match) and self._crew.make_room()):
+            return "busy"
+        actor = self._crew.take_in(begin, shard, code)
+        return Incoming(actor, self._source, self._turns.hand_on_soon)
+
     def actor(self, match: str) -> MatchActor | None:
         """The actor of a match that is here, for whoever inspects it."""
         return self._crew.get(match)
@@ -324,20 +328,12 @@ class Supervisor:
         """The committed log of a match that is served here; it does not notice."""
         actor = self._crew.get(match)
         if actor is not None:
-            committed = actor.ledger.committed
-            if committed is None:
-                return None
-            records = actor.ledger.records
-            return CommittedLog(actor.epoch, actor.status, committed.ended, records)
+            return log_of_actor(actor)
         source, known = self._source, self._known(match)
         served = self._pins.shard_of(match) in self._epochs
         if source is None or not served or not isinstance(known, MatchLine):
             return None
-        if known.buried:
-            return None
-        status = ActorState.QUARANTINED if known.quarantined else ActorState.ASLEEP
-        records = SourceLog(source, match, known.index + 1)
-        return CommittedLog(known.epoch, status, known.ended, records)
+        return log_of_line(source, known)
 
     def marks(
         self, match: str, first: int, last: int, bytes_max: int

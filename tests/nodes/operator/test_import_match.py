@@ -1,0 +1,205 @@
+"""A match leaves one cluster as a log, and goes on in another, as it was."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgpack
+import msgspec
+import pytest
+
+from hotseat.engine.record import Record, record_from_json
+from hotseat.engine.replay.log_file import write_log_file
+from hotseat.nodes.client import Accepted, RemoteMatch, Seat
+from hotseat.nodes.operator.import_match import GROUP_RECORDS
+from hotseat.nodes.operator_error import OperatorError
+
+from ..node.node_world import NodeWorld, node_world
+from .operated import DUEL_SPEC, Operated
+
+
+@pytest.fixture
+async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+    """Where the match goes to."""
+    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
+        yield world
+
+
+@pytest.fixture
+def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
+    return Operated(world, monkeypatch)
+
+
+class Exported:
+    """A match of another cluster: `seat` 0 is taken, and has added `moves` times."""
+
+    def __init__(self, match: str, token: str, records: list[Record]) -> None:
+        self.match = match
+        self.token = token
+        self.records = records
+
+    @property
+    def file(self) -> bytes:
+        return write_log_file(self.records)
+
+
+async def exported(folder: Path, moves: int = 3) -> Exported:
+    """Play it there, and take its log."""
+    async with node_world(folder, "n1", games=[DUEL_SPEC]) as old:
+        async with old.client() as client:
+            match = await client.create("duel", players=["0", "1"])
+            assert isinstance(match, RemoteMatch)
+            seat = await match.take("0")
+            assert isinstance(seat, Seat)
+            for _ in range(moves):
+                assert isinstance(await seat.dispatch("add", 1), Accepted)
+        records = await log_at(old, "n1", match.id)
+    return Exported(match.id, seat.resume, records)
+
+
+async def log_at(world: NodeWorld, node: str, match: str) -> list[Record]:
+    """The committed log, by that node's door."""
+    records: list[Record] = []
+    while True:
+        asked = {"op": "records", "match": match, "first": len(records)}
+        answer = msgpack.unpackb(await world.nodes[node].door(msgpack.packb(asked)))
+        records += map(record_from_json, msgpack.unpackb(answer["records"]))
+        if len(records) >= answer["count"]:
+            return records
+
+
+async def bring(operator: Operated, old: Exported, **how: Any) -> dict[str, Any]:
+    """Import it; what came of it."""
+    how = {"match": old.match, "attached": old.file} | how
+    return (await operator.operate("match.import", old.match, **how)).outcome
+
+
+async def refused(operator: Operated, old: Exported, **how: Any) -> str:
+    """The code of the no."""
+    with pytest.raises(OperatorError) as caught:
+        await bring(operator, old, **how)
+    return caught.value.code
+
+
+async def goes_on(world: NodeWorld, old: Exported, total: int) -> None:
+    """Its player comes back with the token that they had, and finds what was there."""
+    async with world.client() as client:
+        seat = await client.join(old.match, 1).take("0", old.token)
+        assert isinstance(seat, Seat)
+        assert isinstance(await seat.dispatch("add", 10), Accepted)
+        view = await seat.resync()
+        assert getattr(view, "view", view) == {"total": total + 10}
+        assert isinstance(await client.join(old.match, 1).take("1"), Seat)
+
+
+async def test_a_match_goes_on_elsewhere(
+    world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """With its id, its history and its seats; its next owner has it whole, too."""
+    old = await exported(tmp_path / "old")
+    done = await bring(operator, old)
+    assert done == {
+        "records": 5,
+        "committed": 5,
+        "digest": old.records[-1].digest.hex(),
+        "ended": False,
+    }
+    owner = await operator.owner(old.match)
+    assert await log_at(world, owner, old.match) == old.records
+    await goes_on(world, old, 3)
+    await world.kill(owner)
+    async with world.client() as client:
+        seat = await client.join(old.match, 1).take("0", old.token)
+        assert isinstance(seat, Seat)
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
+
+
+async def test_a_long_log_comes_in_many_groups(
+    world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """And nobody can act before all of it is there."""
+    moves = 3 * GROUP_RECORDS
+    old = await exported(tmp_path / "old", moves)
+    assert (await bring(operator, old))["committed"] == moves + 2
+    await goes_on(world, old, moves)
+
+
+async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
+    world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """Its owner dies in the middle: what came stays apart, until the rest has come."""
+    moves = 6 * GROUP_RECORDS
+    old = await exported(tmp_path / "old", moves)
+    owner = await operator.owner(old.match)
+    states = world.nodes[owner]._hosting.states
+
+    async def kill_in_the_middle() -> None:
+        with anyio.fail_after(30):
+            while True:
+                line = states.line(old.match)
+                if line is not None and line.index > 2 * GROUP_RECORDS:
+                    break
+                await anyio.sleep(0.001)
+        await world.kill(owner)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(kill_in_the_middle)
+        code = await refused(operator, old)
+    assert code == "node_gone"
+    (other,) = world.nodes
+    with anyio.fail_after(30):
+        while await operator.owner(old.match) != other:  # noqa: ASYNC110
+            await anyio.sleep(0.05)
+    async with world.client() as client:
+        answer = await client.join(old.match, 1).take("0", old.token)
+        assert getattr(answer, "code", None) == "quarantined"
+    done = await bring(operator, old)
+    assert done["records"] == moves + 2
+    assert 0 < done["committed"] < moves
+    await goes_on(world, old, moves)
+
+
+async def test_what_cannot_come_in_changes_nothing(
+    world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """A file that is none, or damaged, or another match's, or tampered with."""
+    old = await exported(tmp_path / "old")
+    assert await refused(operator, old, attached=b"junk") == "not_a_log"
+    damaged = old.file[:-1] + bytes([old.file[-1] ^ 1])
+    assert await refused(operator, old, attached=damaged) == "damaged_file"
+    other = await exported(tmp_path / "other")
+    assert await refused(operator, old, attached=other.file) == "wrong_match"
+    told = old.records[3]
+    forged = msgspec.structs.replace(told, input={**told.input, "payload": 1_000})
+    tampered = write_log_file([*old.records[:3], forged, *old.records[4:]])
+    assert await refused(operator, old, attached=tampered) == "digest_mismatch"
+    assert world.nodes["n1"].tell.status({})["matches"] == 0
+    assert (await bring(operator, old))["committed"] == 5
+
+
+async def test_a_match_that_is_here_is_not_overwritten(
+    world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """Set apart, it is continued by a log that begins as it does, and by no other."""
+    old = await exported(tmp_path / "old")
+    cut = write_log_file(old.records[:3])
+    assert (await bring(operator, old, attached=cut))["records"] == 3
+    assert await refused(operator, old) == "match_exists"
+    await operator.about("match.quarantine", old.match)
+    assert (await bring(operator, old))["committed"] == 2
+    await goes_on(world, old, 3)
+    await operator.about("match.quarantine", old.match)
+    assert await refused(operator, old) == "match_exists"
+
+
+async def test_a_log_of_a_game_that_is_not_here_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object
+) -> None:
+    """By name and version."""
+    old = await exported(tmp_path / "old")
+    async with node_world(tmp_path / "c", "n1") as world:
+        code = await refused(Operated(world, monkeypatch), old)
+    assert code == "version_missing"
