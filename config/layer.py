@@ -24,7 +24,7 @@ __all__ = ["ENV_PREFIX", "Layer", "leaves", "nearest"]
 
 ENV_PREFIX = "HOTSEAT_"
 
-RESERVED_VARIABLES = frozenset({"DIR", "CLUSTER", "CONFIG", "DEBUG"})
+RESERVED_VARIABLES = frozenset({"DIR", "CLUSTER", "CONFIG", "DEBUG", "SECRET_FILE"})
 """Variables that say where to look, not what to be: the commands read them."""
 
 KeyPath = tuple[str, ...]

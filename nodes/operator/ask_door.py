@@ -19,6 +19,7 @@ from typing import Any
 import msgpack
 
 from ...runtime.errors import LinkError
+from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .sealed_door import is_private, prove, proved
@@ -110,8 +111,8 @@ def _secret() -> bytes:
         OperatorError: no_secret.
     """
     named = os.environ.get("HOTSEAT_SECRET_FILE")
-    folder = os.environ.get("HOTSEAT_DIR") or ".hotseat"
-    path = Path(named) if named else Path(folder) / "secret"
+    folder = Path(os.environ.get("HOTSEAT_DIR") or ".hotseat")
+    path = Path(named) if named else _kept_in(folder)
     try:
         text = path.read_text("ascii").strip()
         if re.fullmatch(r"[0-9a-f]{64}", text):
@@ -125,6 +126,14 @@ def _secret() -> bytes:
         hint="HOTSEAT_SECRET_FILE names a copy of the cluster's secret file",
         exit_code=ExitCode.USAGE,
     )
+
+
+def _kept_in(folder: Path) -> Path:
+    """The secret of a cluster's folder: it may say that it lies elsewhere."""
+    try:
+        return ClusterDir.load(folder).secret_path
+    except OperatorError:
+        return folder / "secret"
 
 
 def _unpacked(address: str, reply: bytes) -> dict[str, Any]:

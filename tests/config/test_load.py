@@ -209,6 +209,7 @@ def test_variables_that_say_where_to_look_are_no_options() -> None:
             "HOTSEAT_CLUSTER_ID": "abc",
             "HOTSEAT_CLUSTER": "ipc:///x",
             "HOTSEAT_DIR": "/elsewhere",
+            "HOTSEAT_SECRET_FILE": "/elsewhere/secret",
         },
         flags=IDENTITY,
     )
