@@ -157,6 +157,8 @@ def _drained(outcome: Mapping[str, Any]) -> str:
     """For people: what went."""
     kept = outcome.get("copies_kept", 0)
     stay = f"; {kept} copies stay" if kept else ""
+    if outcome.get("shards_kept"):
+        stay += f"; {outcome['shards_kept']} shards without another copy stay"
     return (
         f"{outcome['node']} is drained: {outcome['shards']} shards with"
         f" {outcome['matches']} matches in {outcome['took_ms'] / 1000:.1f} s{stay}"

@@ -85,12 +85,11 @@ class Departure:
         log.info("node_draining", shards=owned, limit_s=self._limit_s)
         began_s = anyio.current_time()
         with anyio.move_on_after(self._limit_s):
-            with anyio.move_on_after(SAY_S) as silent:
-                await self._say(placing)
-            if not silent.cancelled_caught:
-                await self._until(
-                    lambda: not placing.owned() or self._is_alone(placing)
-                )
+            said = False
+            with anyio.move_on_after(SAY_S):
+                said = await self._say(placing)
+            if said:
+                await self._until(placing.is_done)
         log.info(
             "node_drained",
             shards=owned,
@@ -98,7 +97,7 @@ class Departure:
             took_s=round(anyio.current_time() - began_s, 3),
         )
 
-    async def _say(self, placing: Placing) -> None:
+    async def _say(self, placing: Placing) -> bool:
         """Write the key, unless an operator has: his stays when this process ends."""
         key, numbers = self._keys.drain(self._node), count(1)
 
@@ -114,14 +113,14 @@ class Departure:
                 if entry is not None:
                     said = decode_record(DrainRecord, key, entry.value)
                     if said.boot in ("", placing.boot):
-                        return
+                        return True
                 expected = ABSENT if entry is None else entry.revision
-                if (
-                    await settle_write(self._coordinator, key, expected, encode)
-                ).landed:
-                    return
+                written = await settle_write(self._coordinator, key, expected, encode)
+                if written.landed:
+                    return True
         except CoordinatorError as error:
             log.warning("drain_not_said", error=str(error))
+            return False
 
     def _is_alone(self, placing: Placing) -> bool:
         """There is nobody to take anything; what is on its way may yet arrive."""

@@ -3,7 +3,8 @@
 A key in the coordinator says that it drains, so that a restart changes nothing. The
 node itself proposes the moves (`runtime/replication/drainer.py`); then its copies go to
 other nodes, where there are enough of them. With `until_restart` the key is about this
-process alone: the node is to be started anew soon, and its copies stay.
+process alone: the node is to be started anew soon, and its copies stay; so do shards
+of which there is but one copy anyway.
 
 When the time is up, the node drains on, and serves what is left: who asked is told.
 """
@@ -88,13 +89,15 @@ class _Drain:
         with anyio.move_on_after(timeout_s) as scope:
             await self._until_drained()
         owns, follows = placing.holding()
-        if scope.cancelled_caught and (owns or self._copies_to_go()):
+        done = placing.is_done() if self._for_restart else not owns
+        if scope.cancelled_caught and (not done or self._copies_to_go()):
             raise CommandFailed("drain_timed_out", self._left(timeout_s))
         return {
             "node": node,
             "until_restart": self._for_restart,
             "shards": len(self._matches),
             "matches": sum(self._matches.values()),
+            "shards_kept": owns,
             "copies_kept": follows,
             "took_ms": round((anyio.current_time() - began_s) * 1000),
             "pauses": pauses_told(self._pauses()),
@@ -135,7 +138,8 @@ class _Drain:
             if not owned and copies:
                 text = f"{copies} copies are to go"
             self._command.tell(max(0, total - there), total, text)
-            if seen and not placing.holding()[0] and not copies:
+            gone = not owned or (self._for_restart and placing.is_done())
+            if seen and gone and not copies:
                 return
             await anyio.sleep(LOOK_S)
 

@@ -88,13 +88,15 @@ def _check(parts: VerbParts, node: str, records: Records, known: bool) -> None:
     last = [
         shard
         for shard, record in records.items()
-        if record.isr and all(member == node for member, _ in record.isr)
+        if node in {n for n, _ in record.isr}
+        and not ({n for n, _ in record.isr} - {node}) & fleet.registered
     ]
     if last:
         raise CommandFailed(
             "last_copy",
-            f"{node} holds the only copy of {_named(last)}: start it again, and drain"
-            " it; or `hotseat shard recover` gives up what only it has.",
+            f"{node} holds the only copy of {_named(last)} that is in sync, or those"
+            " that have others do not run: start it again, and drain it; or `hotseat"
+            " shard recover` gives up what only it has.",
         )
     if owned:
         raise CommandFailed(

@@ -2,8 +2,8 @@
 
 At once, and few at a time (`AT_ONCE`), so that those who take them over get on with
 their own. A shard goes to a member of its in-sync set that owns little. Where there is
-none, and the node drains for good, it goes where a copy can be made; a node that is
-only restarted keeps such a shard, for it is back before a copy would be.
+none, it goes where a copy can be made. But in a cluster that has one copy of each shard
+anyway, a node that is only restarted keeps them: it is back soon.
 
 A move that does not come off in time is asked for anew, perhaps to another node.
 """
@@ -33,10 +33,11 @@ DRAIN = "drain"
 
 
 class Drainer:
-    """Of one node, whose name is `node`."""
+    """Of one node, whose name is `node`, where shards shall have so many `copies`."""
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, node: str, copies: int) -> None:
         self._node = node
+        self._copies = copies
         self._asked_ms: dict[int, int] = {}  # by shard: when its move was seen first
         self._look_at_ms = 0
 
@@ -68,12 +69,21 @@ class Drainer:
         for shard in waiting:
             if len(edits) + len(left) - len(waiting) >= AT_ONCE:
                 break
-            edit = self._edit(shard, records[shard], fleet, set(unfit(shard)), owned)
-            if edit is not None:
+            record, lacking = records[shard], set(unfit(shard))
+            if self.has_place(record, fleet, lacking):
+                edit = self._edit(shard, record, fleet, lacking, owned)
                 self._asked_ms[shard] = now_ms
                 owned[edit.to or ""] += 1
                 edits.append(edit)
         return edits
+
+    def has_place(
+        self, record: ShardRecord, fleet: Fleet, unfit: Collection[str]
+    ) -> bool:
+        """Whether somebody is there who can take the shard over."""
+        fit = fleet.up.difference(unfit)
+        stays = self._copies == 1 and self._node not in fleet.draining
+        return any(node in fit for node, _ in record.isr) or (bool(fit) and not stays)
 
     def _moves(
         self, shard: int, record: ShardRecord, fleet: Fleet, now_ms: int
@@ -90,7 +100,7 @@ class Drainer:
         fleet: Fleet,
         unfit: set[str],
         owned: Counter[str],
-    ) -> WantEdit | None:
+    ) -> WantEdit:
         tried = None if record.move is None else record.move.to
 
         def rank(node: str) -> tuple[bool, bool, bool, int, str]:
@@ -101,8 +111,6 @@ class Drainer:
         members = [node for node, _ in record.isr if node in fit]
         if members:
             return WantEdit(shard, record.want, min(members, key=rank))
-        if self._node not in fleet.draining or not fit:
-            return None
         chosen = min(fit, key=rank)
         want = record.want
         if chosen not in want:

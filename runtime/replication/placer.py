@@ -52,7 +52,7 @@ class Placer:
         self._options = options
         self._fleet = Fleet()
         self._balancer = Balancer(copies, options)
-        self._drainer = Drainer(node)
+        self._drainer = Drainer(node, copies)
         self._absent_since_ms: dict[str, int] = {}
         self._unfit_since_ms: dict[tuple[int, str], int] = {}
         self.unfit: Mapping[int, Collection[str]] = {}
@@ -95,6 +95,11 @@ class Placer:
         return self._balancer.plan(
             records, self._fleet, lambda s: self.unfit_for(s, records[s])
         )
+
+    def has_place(self, shard: int, record: ShardRecord) -> bool:
+        """Whether a shard that this node owns could go elsewhere now."""
+        unfit = self.unfit_for(shard, record)
+        return self._drainer.has_place(record, self._fleet, unfit)
 
     def due_ms(self, owned: Collection[int]) -> int | None:
         """When `writes` may have something; `owned` are owned here."""

@@ -84,6 +84,15 @@ class Placing:
         node = self._me.node
         return [s for s, record in self._readings.known() if record.owner == node]
 
+    def is_done(self) -> bool:
+        """Whether this node, which leaves, has handed over all that it can."""
+        self._placer.unfit = self._me.unfit
+        return not any(
+            self._placer.has_place(shard, record)
+            for shard, record in self._readings.known()
+            if record.owner == self._me.node
+        )
+
     def holding(self) -> tuple[int, int]:
         """Shards that this node owns, and other shards that it is in sync in."""
         me = (self._me.node, self._me.ident)

@@ -88,6 +88,12 @@ class NodeWorld:
             await self._ended.pop(name).wait()
             self.disks[name].crash()
 
+    async def stop(self, name: str) -> None:
+        """Tell a node to stop, and wait until it has."""
+        self.nodes[name].stop()
+        await self._ended.pop(name).wait()
+        del self.nodes[name], self._scopes[name]
+
     def isolate(self, name: str) -> None:
         """Cut a node off from all others, from players and from the coordinator."""
         for other in self._others(name):
