@@ -6,5 +6,6 @@ from .limits import LIMITS as LIMITS
 from .load import load_config as load_config
 from .schema import ClusterConfig as ClusterConfig
 from .schema import Config as Config
+from .schema import GatewayConfig as GatewayConfig
 from .schema import LogConfig as LogConfig
 from .schema import NodeConfig as NodeConfig

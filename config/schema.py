@@ -30,6 +30,7 @@ __all__ = [
     "ClusterConfig",
     "Config",
     "Durability",
+    "GatewayConfig",
     "LogConfig",
     "LogFormat",
     "LogLevel",
@@ -105,6 +106,12 @@ def _host_port(text: str) -> str:
     return text
 
 
+def _web_url(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s?#]+", text):
+        raise ValueError("a place on the web, as https://play.example.org")
+    return text.rstrip("/")
+
+
 def _coordinator(text: str) -> str:
     etcd_endpoints(text)
     return text
@@ -114,6 +121,7 @@ Name = Annotated[str, AfterValidator(_name)]
 Address = Annotated[str, AfterValidator(_address)]
 Door = Annotated[str, AfterValidator(_door)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
+WebUrl = Annotated[str, AfterValidator(_web_url)]
 CoordinatorAddress = Annotated[str, AfterValidator(_coordinator)]
 
 
@@ -227,6 +235,49 @@ class MetricsConfig(Section):
     Whoever reaches it may read it: keep it to loopback or a network of your own."""
 
 
+class GatewayConfig(Section):
+    """One gateway process: where players reach it, and what each of them may cost."""
+
+    listen: HostPort = "127.0.0.1:8080"
+    """HOST:PORT for players; port 0 takes a free one."""
+
+    public_url: WebUrl | None = None
+    """Where players' links lead, as https://play.example.org. Unset: to `listen`."""
+
+    inbox: Address = "tcp://127.0.0.1:0"
+    """Where nodes reach it; with nodes elsewhere, an address of this machine."""
+
+    token_keys_file: Path | None = None
+    """The keys of tokens. Unset: token-keys.json in the cluster's folder."""
+
+    token_ttl_s: Annotated[float, Field(gt=0, le=31_536_000)] = 604_800.0
+    """How long a token is good that an operator asks for without saying."""
+
+    connections_max: Annotated[int, Field(ge=1, le=100_000)] = 4096
+    """WebSockets at once. One more is told to try again later."""
+
+    message_bytes_max: Annotated[int, Field(ge=1024, le=1_048_576)] = 98_304
+    """Of one message from a player, or one body: a payload with all around it."""
+
+    messages_per_s: Annotated[float, Field(gt=0, le=10_000)] = 20.0
+    """From one player, in the long run; more are refused as `busy`."""
+
+    messages_burst: Annotated[int, Field(ge=1, le=10_000)] = 60
+    """That may come at once."""
+
+    token_failures_per_min: Annotated[float, Field(gt=0, le=10_000)] = 30.0
+    """From one address; then its tokens are not looked at for a while."""
+
+    heartbeat_s: Annotated[float, Field(gt=0, le=300)] = 15.0
+    """Between two signs of life to a player."""
+
+    send_timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
+    """A player who takes nothing for so long is let go."""
+
+    stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 3.0
+    """How long a gateway that was told to stop may take to let its players go."""
+
+
 class Config(BaseSettings):
     """Everything a node is told. Read by `load_config`, never built by hand."""
 
@@ -236,6 +287,7 @@ class Config(BaseSettings):
     node: NodeConfig
     log: LogConfig = LogConfig()
     metrics: MetricsConfig = MetricsConfig()
+    gateway: GatewayConfig = GatewayConfig()
     link: Annotated[LinkOptions, _none_of(LinkOptions.faults)] = LinkOptions()
     supervisor: Annotated[SupervisorOptions, _none_of(SupervisorOptions.validate)] = (
         SupervisorOptions()

@@ -62,6 +62,13 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "operator_command_broken": "A command failed in our own code.",
         "operation_unrecorded": "How a command ended is not written yet: once more.",
         "operation_record_invalid": "What stands at a command's key cannot be read.",
+        # a gateway's life, and its players
+        "gateway_listening": "Players can come: the gateway is open there.",
+        "gateway_waits": "No node of the cluster answers yet: it is tried again.",
+        "gateway_stopping": "The gateway was told to stop and lets its players go.",
+        "gateway_stopped": "The gateway has stopped.",
+        "connection_failed": "A player's connection ended in a fault of our own.",
+        "api_failed": "A request of the HTTP API ended in a fault of our own.",
         # coordinator
         "cluster_created": "This process was the first: it wrote the cluster's record.",
         "node_registered": "The node's address stands in the coordinator.",

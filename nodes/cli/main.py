@@ -37,6 +37,7 @@ COMMANDS = (
     ("replay", "replay:app", "Look at saved matches; verify them; try new code."),
     ("inspect", "inspect:inspect", "Look into a match, revision by revision."),
     ("node", "node:app", "Run one node process; list, drain, remove nodes."),
+    ("gateway", "gateway:gateway", "Let players in: WebSockets and an HTTP API."),
     ("token", "token:app", "Make tokens for players and operators; change keys."),
     ("completion", "completion:completion", "Let a shell complete command lines."),
     ("version", "version:version", "Show the version."),

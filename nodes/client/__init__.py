@@ -14,6 +14,7 @@ are made good with the same key until the operation's deadline.
 
 from __future__ import annotations
 
+from .connect import ask_doors as ask_doors
 from .connect import connect as connect
 from .match import RemoteMatch as RemoteMatch
 from .match import Seat as Seat

@@ -48,7 +48,7 @@ async def connect(
     quiet_unless_configured()
     home = await _home(cluster)
     if inbox is None:
-        inbox = await inbox_beside(await _ask_doors(home))
+        inbox = await inbox_beside(await ask_doors(home))
     identity = Identity(
         cluster=home.cluster,
         process=f"client-{secrets.token_hex(8)}",
@@ -59,7 +59,7 @@ async def connect(
     endpoint = NngEndpoint(identity, inbox, Credential(home.secret()), links)
 
     async def locate() -> Sequence[PeerAddress]:
-        return await _ask_doors(home)
+        return await ask_doors(home)
 
     async with open_client(locate, endpoint, options) as client:
         yield client
@@ -77,7 +77,7 @@ async def _home(cluster: ClusterDir | Path | str) -> ClusterDir:
     return ClusterDir.load(Path(cluster))
 
 
-async def _ask_doors(home: ClusterDir) -> list[PeerAddress]:
+async def ask_doors(home: ClusterDir) -> list[PeerAddress]:
     """Where the nodes are that answer now, in any order: clients spread over them."""
     found: list[PeerAddress] = []
 

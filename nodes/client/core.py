@@ -303,6 +303,10 @@ class ClientCore:
         return effects
 
     @property
+    def reachable(self) -> bool:
+        return any(peer.up for peer in self._peers.values())
+
+    @property
     def waiting(self) -> int:
         """Questions without an answer."""
         return len(self._questions)

@@ -138,6 +138,7 @@ class Spectator:
         what came after it, if that is still known.
         """
         self._drop_refused()
+        self._whole = True
         return UpdateStream(self, legal, since)
 
     async def resync(
@@ -180,17 +181,15 @@ class Spectator:
         if self._watch is not None and self._watch.refusal is not None:
             self.close()
 
-    def _ensure_watch(
-        self, legal: bool, *, whole: bool = False, since: int = -1
-    ) -> Watch | Refusal:
+    def _ensure_watch(self, legal: bool, since: int = -1) -> Watch | Refusal:
         """The watch that feeds our slot: the one there is, if it shows enough."""
         watch = self._watch
-        enough = legal <= self._legal and whole <= self._whole
-        if watch is not None and (enough or watch.refusal is not None):
-            return watch
+        if watch is not None:
+            enough = legal <= self._legal and self._whole <= watch.whole
+            if enough or watch.refusal is not None:
+                return watch
         self._legal |= legal
-        self._whole |= whole
-        if whole:
+        if self._whole:
             self._slot.keep = UPDATES_KEPT
         match = self.match
         wanted = Watch(
@@ -273,9 +272,7 @@ class UpdateStream:
         while True:
             if self._ready:
                 return self._ready.popleft()
-            watch = self._place._ensure_watch(
-                self._legal, whole=True, since=self._since
-            )
+            watch = self._place._ensure_watch(self._legal, self._since)
             if isinstance(watch, Refusal):
                 raise WatchEnded(watch)
             slot = watch.slot

@@ -121,6 +121,11 @@ class Client:
     def options(self) -> ClientOptions:
         return self._options
 
+    @property
+    def reachable(self) -> bool:
+        """Whether a link to any node is up."""
+        return self._core.reachable
+
     async def create(
         self,
         game: str,

@@ -1,0 +1,8 @@
+"""The players' door: WebSockets and HTTP in front, the cluster's links behind.
+
+Any number of gateways may run; none holds anything that a match needs. What each file
+is for: `serve` the process, `app` its paths, `connection` one player's WebSocket,
+`conversation` and `hosted` the protocol without I/O, `api` and `openapi` the HTTP API.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,198 @@
+"""The gateway process: from its configuration to its end.
+
+The order is: keys, games, cluster, socket; on SIGTERM the players are let go first,
+then the socket is closed. anycorn speaks HTTP and WebSocket; it is stopped by its
+trigger, never by cancellation, and logs no request: tokens stand in their queries.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anycorn
+import anyio
+
+from ...config import Config
+from ...runtime.errors import LinkRefused
+from ..client import ClientOptions, ask_doors, connect
+from ..cluster_dir import ClusterDir
+from ..games import Games
+from ..node.health import Health
+from ..telemetry import get_logger
+from ..tokens import KeyFile, Tokens
+from .app import gateway_app
+from .gateway import Gateway
+from .seat_secret import seat_secrets
+
+__all__ = ["PRINCIPAL", "gateway_url_path", "run_gateway"]
+
+PRINCIPAL = "gateway"
+"""On whose behalf every gateway opens matches: one key is one match at all of them."""
+
+HANDSHAKE_BYTES_MAX = 16 * 1024
+"""Of a request's line and headers: a token is in there."""
+
+KEEP_ALIVE_S = 15.0
+BACKLOG = 1024
+
+LOOK_S = 0.25
+"""Between two looks whether a node is there."""
+
+WAITING_NOTE_S = 10.0
+
+CLIENT = ClientOptions(requests_max=16_384, watches_max=65_536)
+"""One link for all players: their number is bounded by the connections."""
+
+log = get_logger()
+
+
+async def run_gateway(config: Config, home: ClusterDir) -> None:
+    """Run a gateway until SIGTERM or SIGINT.
+
+    Raises:
+        OperatorError: The cluster's folder cannot be used.
+        KeyFileError: The keys of tokens cannot be read or made.
+        LinkRefused: It cannot listen there.
+    """
+    keys = KeyFile(config.gateway.token_keys_file or home.token_keys_path)
+    keys.make()
+    tokens = Tokens(home.cluster, keys.keys)
+    games = Games.load(config.node.games)
+    for name, error in games.broken.items():
+        log.warning("game_broken", game=name, code=error.code, error=error.message)
+    stop = anyio.Event()
+    async with AsyncExitStack() as stack:
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        tasks.start_soon(_obey_signals, stop)
+        if await _a_node_answers(home, stop):
+            client = await stack.enter_async_context(
+                connect(
+                    home,
+                    principal=PRINCIPAL,
+                    options=CLIENT,
+                    inbox=config.gateway.inbox,
+                )
+            )
+            gateway = Gateway(
+                client,
+                tokens,
+                seat_secrets(home.secret()),
+                games,
+                config.gateway,
+                config.gateway.public_url or "",
+            )
+            await _serve(gateway, config, home, stop)
+        tasks.cancel_scope.cancel()
+    log.info("gateway_stopped")
+
+
+def gateway_url_path(home: ClusterDir, name: str) -> Path:
+    """The file in which a running gateway says where it listens."""
+    return home.path / "run" / f"{name}.url"
+
+
+async def _a_node_answers(home: ClusterDir, stop: anyio.Event) -> bool:
+    """Wait until one of the cluster's nodes is there; False: told to stop before."""
+    waited = 0.0
+    while not stop.is_set():
+        if await ask_doors(home):
+            return True
+        if waited % WAITING_NOTE_S == 0:
+            log.warning("gateway_waits")
+        waited += LOOK_S
+        with anyio.move_on_after(LOOK_S):
+            await stop.wait()
+    return False
+
+
+async def _serve(
+    gateway: Gateway, config: Config, home: ClusterDir, stop: anyio.Event
+) -> None:
+    """
+    Raises:
+        LinkRefused: It cannot listen there.
+    """
+    listen, closing = config.gateway.listen, anyio.Event()
+    async with AsyncExitStack() as stack:
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        serve = partial(
+            anycorn.serve,
+            gateway_app(gateway),  # type: ignore[arg-type]  # its own names for ASGI
+            _server_config(config),
+            shutdown_trigger=closing.wait,
+            mode="asgi",
+        )
+        try:
+            binds = await tasks.start(serve)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise LinkRefused(f"cannot listen on {listen}: {reason}") from error
+        if not gateway.url:
+            gateway.url = str(binds[0])
+        if config.metrics.listen is not None:
+            pages = _pages(gateway, config).http_door(config.metrics.listen)
+            await stack.enter_async_context(pages)
+            log.info("metrics_served", url=pages.url)
+        async with _told(home, config.node.id, gateway.url):
+            log.info("gateway_listening", url=str(binds[0]), public=gateway.url)
+            await stop.wait()
+            log.info("gateway_stopping")
+            with anyio.move_on_after(config.gateway.stop_grace_s):
+                await gateway.stop()
+        closing.set()
+
+
+def _server_config(config: Config) -> anycorn.Config:
+    server = anycorn.Config()
+    server.bind = [config.gateway.listen]
+    server.backlog = BACKLOG
+    server.loglevel = "WARNING"
+    server.include_server_header = False
+    server.h11_max_incomplete_size = HANDSHAKE_BYTES_MAX
+    server.keep_alive_timeout = KEEP_ALIVE_S
+    server.graceful_timeout = config.gateway.stop_grace_s
+    server.shutdown_timeout = config.gateway.stop_grace_s
+    server.websocket_max_message_size = config.gateway.message_bytes_max
+    server.websocket_ping_interval = config.gateway.heartbeat_s
+    # A context per connection costs 300 KB, and views are small.
+    server.websocket_permessage_deflate = False
+    return server
+
+
+def _pages(gateway: Gateway, config: Config) -> Health:
+    def parts() -> dict[str, object]:
+        return {
+            "gateway": gateway.statistics(),
+            "tokens": gateway.tokens.statistics(),
+            "client": gateway.client.statistics(),
+        }
+
+    facts = {
+        "cluster": config.cluster.id,
+        "node": config.node.id,
+        "kind": "gateway",
+    }
+    return Health(parts, lambda: gateway.ready, facts)
+
+
+@asynccontextmanager
+async def _told(home: ClusterDir, name: str, url: str) -> AsyncIterator[None]:
+    """Say in the folder where this gateway listens, while it does."""
+    path = gateway_url_path(home, name)
+    draft = path.with_suffix(".new")
+    draft.write_text(f"{url}\n", "utf-8")
+    draft.replace(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def _obey_signals(stop: anyio.Event) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        async for _ in received:
+            stop.set()
