@@ -145,15 +145,6 @@ class Node:
             first=self._deaths.tell,
             pins=pins,
         )
-        self.tell = NodeStatus(
-            parts,
-            self._hosting,
-            self._keeper,
-            self._switchboard,
-            self._outlet,
-            self._router,
-            lambda: self.ready,
-        )
         self._commands = Commands(
             OperationsLog(parts.coordinator, keys),
             node_verbs(
@@ -173,6 +164,16 @@ class Node:
             name,
             endpoint.identity.incarnation,
             parts.clock.now_ms,
+        )
+        self.tell = NodeStatus(
+            parts,
+            self._hosting,
+            self._keeper,
+            self._switchboard,
+            self._outlet,
+            self._router,
+            self._commands,
+            lambda: self.ready,
         )
         self.health = Health(self.tell.statistics, lambda: self.ready, _facts(parts))
         self._door = Door(self._operations(cluster.shards))

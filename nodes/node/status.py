@@ -13,6 +13,7 @@ from ...runtime.hosting.replicated_committer import ReplicatedCommitterStatistic
 from ...runtime.journal import JournalStatistics
 from ...runtime.link import EndpointStatistics
 from ...runtime.replication.node_statistics import NodeStatistics
+from ..operator.commands import Commands, CommandsStatistics
 from ..supervisor.supervisor import SupervisorStatistics
 from .collector import CollectorStatistics
 from .hosting import Hosting
@@ -44,6 +45,7 @@ STATISTICS: Mapping[str, type] = {
     "replicas": NodeStatistics,
     "journal": JournalStatistics,
     "results": OutboxStatistics,
+    "commands": CommandsStatistics,
 }
 """What each part of a node tells, by the part's name."""
 
@@ -59,6 +61,7 @@ class NodeStatus:
         switchboard: Switchboard,
         outlet: NodeOutlet,
         router: Router,
+        commands: Commands,
         ready: Callable[[], bool],
     ) -> None:
         self._parts = parts
@@ -67,6 +70,7 @@ class NodeStatus:
         self._switchboard = switchboard
         self._outlet = outlet
         self._router = router
+        self._commands = commands
         self._ready = ready
         self.pages_url = ""
 
@@ -123,6 +127,7 @@ class NodeStatus:
             "committer": hosting.committer.statistics(),
             "states": hosting.states.statistics(),
             "results": hosting.reporter.statistics(),
+            "commands": self._commands.statistics(),
             "journal": parts.journal.statistics(),
             **({} if parts.loop is None else {"loop": parts.loop.statistics()}),
             **replicas,
