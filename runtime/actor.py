@@ -18,7 +18,7 @@ from ..engine.limits import G_BYTES_MAX
 from . import command
 from .actor_context import ActorContext, CreateAgain, Intervened, Message
 from .budget import BudgetExceeded, OverrunTally
-from .command import Act, Denied, FireDeadline, NotFired, SeatHeld
+from .command import Act, Answer, Denied, FireDeadline, NotFired, SeatHeld
 from .errors import MatchRunaway
 from .fault_log import FaultLog
 from .frame import Dispatch, FetchLog, Refused, Sync, TakeBack, TakeSeat
@@ -334,23 +334,31 @@ class MatchActor:
         answer = self._judge(act)
         if isinstance(answer, Denied) and answer.refusal.fault is not None:
             self._faults.add(answer.refusal.code, answer.refusal.fault)
+        self._trace(act, route, asked.request, answer)
         self._tell(route, asked.request, answer)
+
+    def _trace(
+        self, act: Act | command.TakeBack, route: Route, request: int, told: Answer
+    ) -> None:
+        traces = self._context.traces
+        if traces is not None:
+            traces.note_decided(self.match, act, route, request, told, self._changed)
 
     def _on_take_back(self, route: Route, asked: TakeBack) -> None:
         state, seat = self.ledger.state, asked.seat
         if code := self._holders.problem(route, state, seat, asked.session):
             self._deny(route, asked.request, code)
             return
-        answer = self._judge(
-            command.TakeBack(
-                seat,
-                asked.session,
-                asked.action,
-                asked.verb,
-                asked.revision,
-                asked.base_revision,
-            )
+        act = command.TakeBack(
+            seat,
+            asked.session,
+            asked.action,
+            asked.verb,
+            asked.revision,
+            asked.base_revision,
         )
+        answer = self._judge(act)
+        self._trace(act, route, asked.request, answer)
         self._tell(route, asked.request, answer)
 
     def _on_intervention(self, asked: Intervened) -> None:

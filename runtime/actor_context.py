@@ -25,6 +25,7 @@ from .frame import Dispatch, FetchLog, Sync, TakeBack, TakeSeat, Unwatch
 from .match_source import MatchSource
 from .options import MatchOptions
 from .route import Outlet, Route
+from .traces import Traces
 
 if TYPE_CHECKING:
     from .actor import MatchActor
@@ -102,5 +103,7 @@ class ActorContext:
     say nothing now. 0: it never did."""
     histories: Mapping[int, int] = field(default_factory=dict)
     """The same, of all shards where it is not 0."""
+    traces: Traces | None = None
+    """What is remembered of the newest actions."""
     source: MatchSource | None = None
     """Where committed matches are kept; None: in their actors alone."""

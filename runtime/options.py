@@ -74,6 +74,10 @@ class SupervisorOptions:
     """Seconds that an ended match is kept."""
     tombstones_max: int = 100_000
     """Dropped matches whose creation key is remembered; the oldest goes first."""
+    traced_actions: int = 4096
+    """The newest actions of which it is remembered when each came, was judged,
+    committed and answered, here or as a copy: about 1 KiB each (see `hotseat match
+    explain`)."""
     resolver_budget_s: float = 0.1
     """Seconds of processor time after which a call of a game's code is interrupted."""
 

@@ -31,6 +31,7 @@ from ...runtime.replication.node import NodeReplicas
 from ...runtime.replication.options import ReplicationOptions
 from ...runtime.replication.recovered import Recovered
 from ...runtime.route import Outlet
+from ...runtime.traces import Traces
 from ..supervisor.supervisor import Supervisor
 from .replicator import Replicator
 from .result_reporter import ResultReporter, TakenAndTold, sinks_of
@@ -56,6 +57,8 @@ class HostingParts:
     alive_ms: int = 0
     """When an earlier process of this node lived last; 0: unknown."""
     clock: Clock = field(default_factory=SystemClock)
+    traces: Traces | None = None
+    """What is remembered of the newest actions; the outlet notes answers in it."""
 
 
 class Hosting:
@@ -123,6 +126,7 @@ class Hosting:
             guard=parts.guard,
             source=self.states,
             pins=self._pins,
+            traces=parts.traces,
         )
 
     # The host's `Matches`: the supervisor, and whoever routes.
@@ -182,6 +186,7 @@ class Hosting:
             alarm=io.alarm,
             now_ms=io.now_ms,
             alive_ms=parts.alive_ms,
+            traces=parts.traces,
         )
         return runner
 

@@ -24,6 +24,7 @@ from ...runtime.errors import CoordinatorError
 from ...runtime.link import PeerAddress
 from ...runtime.pin_table import PinTable
 from ...runtime.shard_table import ShardTable
+from ...runtime.traces import Traces
 from ..nng_door import DoorServer
 from ..operator.commands import Commands
 from ..operator.door import Door, Operation
@@ -107,7 +108,8 @@ class Node:
         cluster, keys = _cluster_record(config), Keys(config.cluster.id)
         self._pins = pins = PinTable(cluster.shards)
         self._router = Router(name, cluster.shards, pins)
-        self._outlet = NodeOutlet(endpoint)
+        traces = Traces(config.supervisor.traced_actions, parts.clock.monotonic_s)
+        self._outlet = NodeOutlet(endpoint, traces)
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
         self._deaths = Deaths(
             parts.coordinator,
@@ -117,7 +119,7 @@ class Node:
         )
         self._deaths.found(name, parts.left)
         self._hosting = Hosting(
-            _hosting_parts(parts, self._outlet, self._alive.last_ms),
+            _hosting_parts(parts, self._outlet, self._alive.last_ms, traces),
             cluster,
             pins=pins,
             adopted=self._adopted,
@@ -131,7 +133,12 @@ class Node:
             parts.coordinator, keys, name, self._replicator, config.node.stop_drain_s
         )
         self._switchboard = Switchboard(
-            endpoint, self._outlet, self._router, self.supervisor, self._replicator
+            endpoint,
+            self._outlet,
+            self._router,
+            self.supervisor,
+            self._replicator,
+            traces=traces,
         )
         self._poison = PoisonWatch(keys, self._set_apart, self._bring_back)
         self._keeper = Keeper(
@@ -359,7 +366,9 @@ def _node_record(parts: NodeParts) -> NodeRecord:
     )
 
 
-def _hosting_parts(parts: NodeParts, outlet: NodeOutlet, alive_ms: int) -> HostingParts:
+def _hosting_parts(
+    parts: NodeParts, outlet: NodeOutlet, alive_ms: int, traces: Traces
+) -> HostingParts:
     config = parts.config
     return HostingParts(
         endpoint=parts.endpoint,
@@ -375,6 +384,7 @@ def _hosting_parts(parts: NodeParts, outlet: NodeOutlet, alive_ms: int) -> Hosti
         results=config.results,
         alive_ms=alive_ms,
         clock=parts.clock,
+        traces=traces,
     )
 
 

@@ -12,6 +12,7 @@ from ...runtime.errors import CodecError, LinkError
 from ...runtime.frame import Response, Returned
 from ...runtime.link import Endpoint
 from ...runtime.route import Route
+from ...runtime.traces import Traces
 from ...runtime.translate import refused
 from ..telemetry import get_logger
 
@@ -38,12 +39,15 @@ class NodeOutlet:
     good by the next one or by a resync: nothing here is the only copy.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, traces: Traces | None = None) -> None:
         self._endpoint = endpoint
+        self._traces = traces
         self._delivered = self._dropped = self._unsendable = 0
 
     def deliver(self, route: Route, frame: Response) -> None:
         """Send, or drop and count. Never raises."""
+        if self._traces is not None:
+            self._traces.note_answered(route, frame)
         try:
             self._send(route, frame)
         except CodecError as error:

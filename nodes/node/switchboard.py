@@ -41,6 +41,7 @@ from ...runtime.link import (
 from ...runtime.replication import message as replication
 from ...runtime.route import Outlet, Route
 from ...runtime.shard_table import ShardTable
+from ...runtime.traces import Traces
 from ...runtime.translate import refused
 from ..telemetry import get_logger
 from .parked import Parked, ParkedStatistics
@@ -110,6 +111,7 @@ class Switchboard:
         matches: Matches,
         replicas: Replicas | None = None,
         clock: Callable[[], float] = time.monotonic,
+        traces: Traces | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._outlet = outlet
@@ -129,6 +131,7 @@ class Switchboard:
         self._nodes: dict[str, NodeEntry] = {}  # as clients were told last
         self._parked = Parked()
         self._clock = clock
+        self._traces = traces
         self._kept = self._forwarded = self._returned = 0
         self._answered = self._misplaced = self._replicated = self._abandoned = 0
 
@@ -208,6 +211,8 @@ class Switchboard:
     def _flush(self, batch: Batch) -> None:
         if batch:
             self._kept += len(batch)
+            if self._traces is not None:
+                self._traces.note_arrived(batch)
             self._matches.handle_batch(batch)
             batch.clear()
 
@@ -299,6 +304,8 @@ class Switchboard:
             self._outlet.deliver(route, refused(frame.request, code))
         else:
             self._forwarded += 1
+            if self._traces is not None:
+                self._traces.note_forwarded(route, frame, owner)
             self._asked[route.peer].add(owner)
             in_flight = self._in_flight[owner]
             if len(in_flight) < IN_FLIGHT_MAX:

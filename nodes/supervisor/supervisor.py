@@ -61,6 +61,7 @@ from ...runtime.match_state import MatchState
 from ...runtime.options import SupervisorOptions
 from ...runtime.pin_table import PinTable
 from ...runtime.route import Outlet, Route
+from ...runtime.traces import Traces
 from ...runtime.translate import refused
 from .absent import LOG_GONE, absence_code, creation_answer
 from .apart import Apart
@@ -113,6 +114,7 @@ class Supervisor:
         guard: Guard = NO_GUARD,
         source: MatchSource | None = None,
         pins: PinTable | None = None,
+        traces: Traces | None = None,
     ) -> None:
         """`pins` says where pinned matches are; the caller keeps it up to date."""
         self._outlet = outlet
@@ -138,6 +140,7 @@ class Supervisor:
             find_machine=machine_finder(games),
             source=source,
             histories=self._pins.histories,
+            traces=traces,
         )
         self._counts: defaultdict[str, int] = defaultdict(int)
         self._crew = Crew(
@@ -223,10 +226,9 @@ class Supervisor:
     ) -> None:
         """Serve the shard from now on. Matches that are here already stay.
 
-        All deadlines of its matches are armed. `outage_ms`: nobody could act in it for
-        so long before; it is credited to the matches whose game says so. `ahead_ms`:
-        by so much the shard's time is ahead of this node's clock.
-        """
+        Their deadlines are armed. `outage_ms`: nobody could act in it for so long
+        before; it is credited where the game says so. `ahead_ms`: by so much the
+        shard's time is ahead of this node's clock."""
         self._epochs[shard] = epoch
         self._crew.times.begin(shard, ahead_ms)
         if self._source is None:

@@ -34,6 +34,7 @@ from ..replication.output import (
     Split,
     StateWanted,
 )
+from ..traces import Traces
 from .replicated_committer import ReplicatedCommitter
 
 __all__ = ["FEED_BYTES", "Matches", "ReplicaHost", "States"]
@@ -107,6 +108,7 @@ class ReplicaHost:
         alarm: Callable[[Alarm], None],
         now_ms: Callable[[], int],
         alive_ms: int = 0,
+        traces: Traces | None = None,
     ) -> None:
         """`ask_state(shard, match, now_ms)` is the runner's; `alarm` tells an operator;
         `now_ms` is the runner's clock, `clock` the wall's. `alive_ms` is when an
@@ -120,6 +122,7 @@ class ReplicaHost:
         self._alarm = alarm
         self._now_ms = now_ms
         self._alive_ms = alive_ms
+        self._traces = traces
 
     def demoted(self, demoted: Demoted) -> None:
         """Serve no longer; answer what waits; drop what is not committed."""
@@ -162,6 +165,8 @@ class ReplicaHost:
         for entry in committed.entries:
             if not self._committer.took(shard, entry):
                 self._states.apply(shard, entry)
+        if self._traces is not None:
+            self._traces.note_committed(shard, committed.entries, committed.trail)
         self._committer.tell(shard)
         self._report()
         self._matches.work()

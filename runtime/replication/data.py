@@ -13,7 +13,15 @@ from .effects import Effects
 from .log import ShardLog
 from .message import Entry
 from .options import ReplicationOptions
-from .output import Appended, Commit, Committed, Promised, Truncated, Wiped
+from .output import (
+    Appended,
+    Commit,
+    Committed,
+    Promised,
+    Trail,
+    Truncated,
+    Wiped,
+)
 from .recovered import RecoveredShard
 
 __all__ = ["ReplicaData"]
@@ -127,12 +135,12 @@ class ReplicaData:
             self._effects.journal.append(Promised(self._shard, epoch))
             self._wait()
 
-    def commit_to(self, seq: int) -> None:
+    def commit_to(self, seq: int, trail: Trail | None = None) -> None:
         """All up to `seq` is committed: the host may know."""
         assert self.commit < seq <= self.log.last_seq, (self.commit, seq, self.last_seq)
         entries = self.log.between(self.commit + 1, seq)
         self.commit = seq
-        self._effects.committed.append(Committed(self._shard, entries))
+        self._effects.committed.append(Committed(self._shard, entries, trail))
         self._trim()
 
     def wipe(self, base_seq: int, base_epoch: int, complete: bool) -> None:

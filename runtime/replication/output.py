@@ -8,6 +8,7 @@ earlier one is durable; it keeps their order, and answers each ticket once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..coordinator import Write
 from ..frame import ShardEntry
@@ -33,6 +34,7 @@ __all__ = [
     "Serving",
     "Split",
     "StateWanted",
+    "Trail",
     "Truncated",
     "Wiped",
 ]
@@ -150,15 +152,27 @@ class Install:
     lines: tuple[ManifestLine, ...] = ()
 
 
+class Trail(NamedTuple):
+    """When the last of some entries was proposed, on this node's disk, at each other
+    replica that was needed, and committed; by the core's clock. None: not known."""
+
+    proposed_ms: int | None
+    durable_ms: int
+    acked_ms: tuple[tuple[str, int], ...]
+    committed_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Committed:
     """Entries that are committed now, in order: apply them, or release what waits.
 
-    The host skips an entry whose index its state of that match has already.
+    The host skips an entry whose index its state of that match has already. `trail`:
+    at their owner, how they came to be.
     """
 
     shard: int
     entries: tuple[Entry, ...]
+    trail: Trail | None = None
 
 
 @dataclass(frozen=True, slots=True)

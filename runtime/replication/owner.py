@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -34,11 +35,14 @@ from .message import (
     StateCopy,
 )
 from .move import PlannedMove
-from .output import Serving
+from .output import Serving, Trail
 from .peer import Peer
 from .pinning import Pinning
 
 __all__ = ["Owner"]
+
+_PROPOSALS_MAX = 64
+"""Of which it is known when they were made, while they wait."""
 
 
 class Owner:
@@ -47,7 +51,9 @@ class Owner:
     __slots__ = (
         "_context",
         "_held",
+        "_durable",
         "_last_heard_ms",
+        "_proposed",
         "epoch",
         "feeder",
         "membership",
@@ -76,6 +82,9 @@ class Owner:
         self.reads = FreshReads(context, epoch, asked)
         self.move = PlannedMove(context, epoch)
         self.pinning = Pinning(context)
+        # When the log, and what this disk has of it, got so far: see `_trail`.
+        self._proposed: deque[tuple[int, int]] = deque(maxlen=_PROPOSALS_MAX)
+        self._durable = (0, 0)
         self._last_heard_ms = last_heard_ms
         self._held: list[tuple[str, int, msgspec.Raw]] = []
 
@@ -196,7 +205,7 @@ class Owner:
         if self.membership.hints_changed():
             self.membership.refresh(self.feeder.serial, now_ms)
         context.data.flush()
-        self._commit()
+        self._commit(now_ms)
         self._serve()
         if self.serving:
             may_write = context.register.may_write(now_ms) and not self.move.holds
@@ -261,16 +270,35 @@ class Owner:
         """What a learner must have to join (rule 3 of `membership.py`)."""
         return max(self._context.data.commit, self.read_floor)
 
-    def _commit(self) -> None:
+    def _commit(self, now_ms: int) -> None:
         """Rule 1."""
-        seq = self._own_match()
+        data = self._context.data
+        last, seq = data.last_seq, self._own_match()
+        if last == data.commit:
+            return
+        if not self._proposed or self._proposed[-1][0] < last:
+            self._proposed.append((last, now_ms))
+        if seq > self._durable[0]:
+            self._durable = (seq, now_ms)
         for peer in self.membership.members:
             if peer.match < seq:
                 seq = peer.match
-        if seq > self._context.data.commit and self.membership.enough_copies():
-            self._context.data.commit_to(seq)
+        if seq > data.commit and self.membership.enough_copies():
+            data.commit_to(seq, self._trail(seq, now_ms))
 
     # Below.
+
+    def _trail(self, seq: int, now_ms: int) -> Trail:
+        """How the entries up to `seq` came to be committed, as far as is known: who has
+        got further since says when that was."""
+        proposed_ms = None
+        while self._proposed and self._proposed[0][0] < seq:
+            self._proposed.popleft()
+        if self._proposed:
+            proposed_ms = self._proposed[0][1]
+        members = self.membership.members
+        acked = tuple([(peer.node, peer.progress_at) for peer in members])
+        return Trail(proposed_ms, self._durable[1], acked, now_ms)
 
     def _append(self, items: Sequence[tuple[str, int, msgspec.Raw]]) -> None:
         data = self._context.data

@@ -37,6 +37,7 @@ from hotseat.runtime.lifecycle import ActorState, StopReason
 from hotseat.runtime.match import create_match, replay_match
 from hotseat.runtime.options import MatchOptions
 from hotseat.runtime.route import Route
+from hotseat.runtime.traces import Traces
 
 from .hosting import (
     ALICE,
@@ -65,6 +66,7 @@ class Stage:
         options: MatchOptions | None = None,
         seats: bool = True,
         history: int = 0,
+        traces: Traces | None = None,
     ) -> None:
         self.outlet = KeptOutlet()
         self.clock = HeldClock()
@@ -78,6 +80,7 @@ class Stage:
             draw_token=lambda: "d" * 32,
             options=options or MatchOptions(),
             history=history,
+            traces=traces,
         )
         created = create_match(
             self.machine,
