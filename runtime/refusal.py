@@ -40,8 +40,8 @@ RUNTIME_REFUSALS: Mapping[str, str] = MappingProxyType(
         "stopping": "The node is stopping. Try again with the same key.",
         "malformed_request": "The request cannot be read. Check its fields.",
         "resolver_timeout": "The game took too long over this event and was stopped.",
-        "quarantined": "The match was set apart, as its game took too long again and "
-        "again. An operator must look at it.",
+        "quarantined": "The match was set apart, by an operator or for what its game "
+        "did. An operator must look at it.",
         "state_corrupt": "The node's copy of the match cannot be read. An operator "
         "must look at it.",
         "divergent": "The node's copy of the match differs from the others. An "

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -202,10 +202,12 @@ def _json_type(hint: Any) -> str:
         return f"list of {_json_type(get_args(hint)[0])}"
     if origin is dict:
         return f"object of {_json_type(get_args(hint)[1])}"
+    if origin is Literal:
+        return "text"
     if alternatives := get_args(hint):
         return " or ".join(map(_json_type, alternatives))
     plain = {str: "text", int: "number", float: "number", bool: "true, false"}
-    plain |= {type(None): "null", object: "any"}
+    plain |= {type(None): "null", object: "any", Any: "any"}
     return plain.get(hint) or f"[{hint.__name__}](#{hint.__name__.lower()})"
 
 
