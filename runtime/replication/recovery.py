@@ -17,13 +17,13 @@ though they are longer (`follower.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..errors import RecoveryRefused
 from .context import Context
 from .install import InstallTaker
+from .recovery_order import RecoveryOrder
+from .takeover import Takeover
 
-__all__ = ["EPOCH_MARGIN", "RecoveryOrder", "check_order", "recovery_epoch"]
+__all__ = ["EPOCH_MARGIN", "Recovery", "RecoveryOrder"]
 
 EPOCH_MARGIN = 16
 """Promises that replicas which nobody can ask may have made above the known ones: each
@@ -33,23 +33,51 @@ RECOVERABLE = frozenset({"shard_lost", "epoch_went_back", "coordinator_went_back
 """Codes of a stopped register that an order overrules."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryOrder:
-    """What an operator wants, and takes upon themselves."""
+class Recovery:
+    """Begins one, and says whether it goes on; the rest is a claim like any other."""
 
-    dead: frozenset[str] = frozenset()
-    """Nodes whose copies will not come back."""
-    unclean: bool = False
-    """What this copy lacks is given up."""
-    restored: bool = False
-    """The coordinator's record is an old one: whom it names says nothing."""
-    empty: bool = False
-    """Begin with nothing, if there is no copy here: all matches are given up."""
-    above: int = 0
-    """The highest epoch that any other node is known to have seen or promised."""
+    __slots__ = ("_context", "_taker", "_takeover")
+
+    def __init__(
+        self, context: Context, takeover: Takeover, taker: InstallTaker
+    ) -> None:
+        self._context = context
+        self._takeover = takeover
+        self._taker = taker
+
+    def begin(self, order: RecoveryOrder, now_ms: int) -> int:
+        """The epoch that is claimed from now on.
+
+        Raises:
+            RecoveryRefused: It may not be, or need not.
+        """
+        data = self._context.data
+        _check_order(self._context, self._taker, order, now_ms)
+        if self._taker.open or not (data.last_seq or data.log.base_seq):
+            self._taker.begin_empty()
+        epoch = _epoch(self._context, order)
+        self._takeover.end()
+        self._takeover.obey(order, epoch)
+        return epoch
+
+    def goes_on(self, now_ms: int) -> bool:
+        """Whether the record that was read says nothing against the order. (Somebody
+        may have edited whom the shard is wanted at.)"""
+        order, goal = self._takeover.order, self._takeover.goal
+        register = self._context.register
+        record = register.refused or register.record
+        assert order is not None
+        assert goal is not None
+        if self._takeover.has_won() or record is None or record.epoch >= goal:
+            return False
+        try:
+            _check_order(self._context, self._taker, order, now_ms)
+        except RecoveryRefused:
+            return False
+        return True
 
 
-def recovery_epoch(context: Context, order: RecoveryOrder) -> int:
+def _epoch(context: Context, order: RecoveryOrder) -> int:
     """The epoch to claim: no replica that can be asked has promised it."""
     record, register = context.register.record, context.register
     known = (
@@ -62,7 +90,7 @@ def recovery_epoch(context: Context, order: RecoveryOrder) -> int:
     return max(known) + EPOCH_MARGIN
 
 
-def check_order(
+def _check_order(
     context: Context, taker: InstallTaker, order: RecoveryOrder, now_ms: int
 ) -> None:
     """Whether the order may be carried out here, as far as this node can know.

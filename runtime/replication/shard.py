@@ -18,7 +18,6 @@ never goes on in its epoch, even if the record still names it: it claims the nex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import msgspec
 
@@ -54,7 +53,7 @@ from .output import Demoted, Install, Split, StateWanted
 from .owner import Owner
 from .pinning import BASE_EPOCH, BASE_SEQ
 from .recovered import RecoveredShard
-from .recovery import RecoveryOrder, check_order, recovery_epoch
+from .recovery import Recovery, RecoveryOrder
 from .register import Isr, RecordRegister
 from .role import TRANSITIONS, Role
 from .takeover import Takeover
@@ -74,6 +73,7 @@ class ShardReplica:
         "_now_ms",
         "_checked_promise",
         "_owned_epoch",
+        "_recovery",
         "_splitting",
         "context",
         "data",
@@ -102,6 +102,7 @@ class ShardReplica:
         )
         self.follower = Follower(self.context)
         self.takeover = Takeover(self.context, self.follower)
+        self._recovery = Recovery(self.context, self.takeover, self.follower.taker)
         self.ownership: Owner | None = None
         """Invariant: it is there exactly while the role is OWNER."""
         self.role = Role.IDLE
@@ -185,7 +186,7 @@ class ShardReplica:
         a sound one is read."""
         self.register.stop(code, message)
         self.register.changed = False
-        if self.recovering and self._goes_on_recovering(self._now_ms):
+        if self.recovering and self._recovery.goes_on(self._now_ms):
             return
         self._demote()
         self._stand_aside()
@@ -310,13 +311,7 @@ class ShardReplica:
         if self.ownership is not None:
             node = self.context.me.node
             raise RecoveryRefused("not_needed", f"{node} owns the shard")
-        taker, data = self.follower.taker, self.data
-        check_order(self.context, taker, order, now_ms)
-        if taker.open or not (data.last_seq or data.log.base_seq):
-            taker.begin_empty()
-        epoch = recovery_epoch(self.context, order)
-        self.takeover.end()
-        self.takeover.obey(order, epoch)
+        epoch = self._recovery.begin(order, now_ms)
         self._become(Role.CANDIDATE)
         return epoch
 
@@ -432,7 +427,7 @@ class ShardReplica:
                 " (it is another replica now): an operator must decide",
             )
         self.register.changed = False
-        if self.recovering and self._goes_on_recovering(now_ms):
+        if self.recovering and self._recovery.goes_on(now_ms):
             return
         if self.register.stopped is not None or record is None:
             self._demote()
@@ -462,22 +457,6 @@ class ShardReplica:
                 self._become(self.context.role_by_record())
             return
         self._become(self.context.role_by_record())
-
-    def _goes_on_recovering(self, now_ms: int) -> bool:
-        """Whether the record that was read is what was ordered, or says nothing against
-        the order. (Somebody may have edited whom the shard is wanted at.)"""
-        order, goal = self.takeover.order, self.takeover.goal
-        record = self.register.refused or self.register.record
-        assert order is not None
-        assert goal is not None
-        if self.takeover.has_won():
-            return False
-        if record is None or record.epoch >= goal:
-            return False
-        with suppress(RecoveryRefused):
-            check_order(self.context, self.follower.taker, order, now_ms)
-            return True
-        return False
 
     def _follow_identity(self, now_ms: int) -> None:
         """This replica is another one now, or knows at last which one it is."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from .context import Context
 from .follower import Follower
-from .recovery import RecoveryOrder
+from .recovery_order import RecoveryOrder
 from .register import Isr
 
 __all__ = ["Takeover"]
