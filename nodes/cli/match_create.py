@@ -16,43 +16,50 @@ from .options import Cluster, Dir, Json, place
 __all__ = ["create"]
 
 
+Version = Annotated[
+    str, Parameter(help="Of the game; else the newest.", show_default=False)
+]
+Seats = Annotated[
+    str,
+    Parameter(
+        help="Who may sit there: 0,1,2. Else as few seats as the game allows.",
+        show_default=False,
+    ),
+]
+Config = Annotated[
+    str | None, Parameter(help="The match's config, as JSON.", show_default=False)
+]
+Data = Annotated[
+    str | None, Parameter(help="The match's data, as JSON.", show_default=False)
+]
+Key = Annotated[
+    str,
+    Parameter(
+        help="The same key is the same match, however often it is created.",
+        show_default=False,
+    ),
+]
+Count = Annotated[int, Parameter(help="How many.", validator=Number(gte=1, lte=1_000))]
+Tokens = Annotated[
+    bool,
+    Parameter(
+        help="Take the seats, and print the tokens with which players resume them.",
+        negative=(),
+    ),
+]
+
+
 def create(
     game: Annotated[str, Parameter(name="GAME", help="The name of a game.")],
     /,
     *,
-    version: Annotated[
-        str, Parameter(help="Of the game; else the newest.", show_default=False)
-    ] = "",
-    seats: Annotated[
-        str,
-        Parameter(
-            help="Who may sit there: 0,1,2. Else as few seats as the game allows.",
-            show_default=False,
-        ),
-    ] = "",
-    config: Annotated[
-        str | None, Parameter(help="The match's config, as JSON.", show_default=False)
-    ] = None,
-    data: Annotated[
-        str | None, Parameter(help="The match's data, as JSON.", show_default=False)
-    ] = None,
-    key: Annotated[
-        str,
-        Parameter(
-            help="The same key is the same match, however often it is created.",
-            show_default=False,
-        ),
-    ] = "",
-    count: Annotated[
-        int, Parameter(help="How many.", validator=Number(gte=1, lte=1_000))
-    ] = 1,
-    tokens: Annotated[
-        bool,
-        Parameter(
-            help="Take the seats, and print the tokens with which players resume them.",
-            negative=(),
-        ),
-    ] = False,
+    version: Version = "",
+    seats: Seats = "",
+    config: Config = None,
+    data: Data = None,
+    key: Key = "",
+    count: Count = 1,
+    tokens: Tokens = False,
     why: Why = "",
     who: As = "",
     dir: Dir = None,

@@ -111,13 +111,7 @@ class Node:
         traces = Traces(config.supervisor.traced_actions, parts.clock.monotonic_s)
         self._outlet = NodeOutlet(endpoint, traces)
         self._alive = AliveMark(home.make_node_folder(name) / "alive")
-        self._deaths = Deaths(
-            parts.coordinator,
-            keys,
-            lambda node: home.node_path(node) / BREADCRUMB,
-            parts.clock.now_ms,
-        )
-        self._deaths.found(name, parts.left)
+        self._deaths = _deaths(parts, keys)
         self._hosting = Hosting(
             _hosting_parts(parts, self._outlet, self._alive.last_ms, traces),
             cluster,
@@ -152,26 +146,7 @@ class Node:
             first=self._deaths.tell,
             pins=pins,
         )
-        self._commands = Commands(
-            OperationsLog(parts.coordinator, keys),
-            node_verbs(
-                VerbParts(
-                    name,
-                    home,
-                    self._hosting,
-                    self._router,
-                    pins,
-                    parts.coordinator,
-                    keys,
-                    parts.games,
-                    cluster.shards,
-                    parts.clock.now_ms,
-                )
-            ),
-            name,
-            endpoint.identity.incarnation,
-            parts.clock.now_ms,
-        )
+        self._commands = self._operators_commands(parts, keys)
         self.tell = NodeStatus(
             parts,
             self._hosting,
@@ -334,9 +309,40 @@ class Node:
         core = None if runner is None else runner.core
         return give_nodes(self._nodes, core, range(shards))
 
+    def _operators_commands(self, parts: NodeParts, keys: Keys) -> Commands:
+        """What operators can have changed here."""
+        identity, now_ms = self._endpoint.identity, parts.clock.now_ms
+        verbs = VerbParts(
+            identity.process,
+            parts.home,
+            self._hosting,
+            self._router,
+            self._pins,
+            parts.coordinator,
+            keys,
+            parts.games,
+            parts.config.cluster.shards,
+            now_ms,
+        )
+        log = OperationsLog(parts.coordinator, keys)
+        boot = identity.incarnation
+        return Commands(log, node_verbs(verbs), identity.process, boot, now_ms)
+
     def _stop(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         self.stop()
         return {}
+
+
+def _deaths(parts: NodeParts, keys: Keys) -> Deaths:
+    """Who tells in which matches nodes died; this node's last process among them."""
+    deaths = Deaths(
+        parts.coordinator,
+        keys,
+        lambda node: parts.home.node_path(node) / BREADCRUMB,
+        parts.clock.now_ms,
+    )
+    deaths.found(parts.config.node.id, parts.left)
+    return deaths
 
 
 def _cluster_record(config: Config) -> ClusterRecord:
