@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from hotseat.runtime.command import Applied
 from hotseat.runtime.frame import Accepted, Created, Refused, ViewUpdate
 
 from .history import History, Key
@@ -82,6 +83,21 @@ class Account:
         finished = self._finished
         finished[frame.match] = max(finished[frame.match], frame.revision)
         self._world.trace.fold(b"ack %d %d" % told)
+
+    def intervened(self, match: str, key: Key, answer: Applied) -> None:
+        """An operator has an answer: it is true as a player's is."""
+        told = (answer.revision, answer.index)
+        known = self.acked[match].setdefault(key, told)
+        if known != told:
+            raise Violation("I1", f"{key} of {match} was answered {known}, now {told}")
+        committed = self._history.matches[match]
+        if committed.keys.get(key) != answer.index:
+            there = committed.records[answer.index :][:1]
+            raise Violation(
+                "I1", f"{key} of {match} is told at {answer.index}; there is {there}"
+            )
+        self._finished[match] = max(self._finished[match], answer.revision)
+        self._world.trace.fold(b"op %d %d" % told)
 
     def read(
         self, player: Player, node: str, question: Question, frame: Refused

@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--tally", type=Path, help="go on with the tally in this file")
     parser.add_argument("--scenario", default="", choices=["", *SCENARIOS])
+    parser.add_argument(
+        "--interventions", action="store_true", help="operators change matches too"
+    )
     parser.add_argument("--list-scenarios", action="store_true")
     parser.add_argument("--mutant", default="", choices=["", *MUTANTS])
     parser.add_argument("--list-mutants", action="store_true")
@@ -66,7 +69,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _one(asked: argparse.Namespace) -> int:
     seed, scenario = asked.seed, asked.scenario
-    outcome = run_seed(seed, scenario=scenario, show=asked.verbose)
+    outcome = run_seed(
+        seed,
+        scenario=scenario,
+        interventions=asked.interventions,
+        show=asked.verbose,
+    )
     _tell(outcome, scenario=scenario)
     return 1 if outcome.violation else 0
 

@@ -25,10 +25,18 @@ from hotseat.runtime.codec import pack
 
 from .settings import Settings
 
-__all__ = ["GAME_NAME", "GAME_VERSION", "duel_game", "match_input"]
+__all__ = [
+    "GAME_NAME",
+    "GAME_NEXT_VERSION",
+    "GAME_VERSION",
+    "duel_game",
+    "match_input",
+]
 
 GAME_NAME = "sim-duel"
 GAME_VERSION = "1"
+GAME_NEXT_VERSION = "2"
+"""Of another shape: it counts eras."""
 
 
 def match_input(settings: Settings) -> msgspec.Raw:
@@ -54,6 +62,14 @@ def _pass(ctx: Any) -> Any:
 
 def _lapse(ctx: Any) -> Any:
     return {"G": {**ctx.G, "lapses": ctx.G["lapses"] + 1}}
+
+
+def _resign(ctx: Any) -> Any:
+    return {"result": {"resigned": ctx.player_id}}
+
+
+def _migrate(G: Any, from_version: str) -> Any:
+    return {"era": from_version, **{k: v for k, v in G.items() if k != "era"}}
 
 
 def _deadline(ctx: Any) -> Any:
@@ -85,7 +101,12 @@ def duel_game(version: str = GAME_VERSION, *, impure: Any = None) -> Game:
         name=GAME_NAME,
         version=version,
         max_players=2,
-        events={"add": event(public=True), "switch": event(), "pass": event()},
+        events={
+            "add": event(public=True),
+            "switch": event(),
+            "pass": event(),
+            "resign": event(),
+        },
         initial="open",
         setup=setup,
         states={
@@ -102,6 +123,9 @@ def duel_game(version: str = GAME_VERSION, *, impure: Any = None) -> Game:
             transition("pass", "duel", "duel", _pass),
             timeout("open", "open", _lapse),
             timeout("duel", "duel", _lapse),
+            transition("resign", "open", "open", _resign),
+            transition("resign", "duel", "duel", _resign),
         ],
         views=views(public=lambda ctx: ctx.G),
+        migrate=_migrate if version == GAME_NEXT_VERSION else None,
     )

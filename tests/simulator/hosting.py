@@ -6,12 +6,13 @@ Put together as a node does, but for the supervisor's tasks: it is driven step b
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from hotseat.engine.machine import Machine
 from hotseat.engine.record import RecordKind
 from hotseat.nodes.supervisor.supervisor import Supervisor
+from hotseat.runtime.command import Answer, Intervention
 from hotseat.runtime.fitness import Games
 from hotseat.runtime.frame import Request
 from hotseat.runtime.games import StaticGames, UnknownGame
@@ -20,14 +21,15 @@ from hotseat.runtime.hosting.replica_host import ReplicaHost
 from hotseat.runtime.hosting.replica_states import ReplicaStates
 from hotseat.runtime.hosting.replicated_committer import ReplicatedCommitter
 from hotseat.runtime.journal import MatchLine, StoreOp
-from hotseat.runtime.options import SupervisorOptions
+from hotseat.runtime.options import MatchOptions, SupervisorOptions
 from hotseat.runtime.record_codec import unpack_record
 from hotseat.runtime.replication.message import Raw
 from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.route import Route
 
 from . import history
-from .game import duel_game
+from .game import GAME_NAME, GAME_NEXT_VERSION, GAME_VERSION, duel_game
+from .interventions import key_of
 from .process import Process, WallClock
 from .settings import Settings
 from .world import Hosting
@@ -49,7 +51,9 @@ HOSTING = HostingOptions(
 )
 """Small, so that states are saved, put away and woken all the time."""
 
-SUPERVISOR = SupervisorOptions(rest_after_s=1, put_away_after_s=2)
+SUPERVISOR = SupervisorOptions(
+    match=MatchOptions(allow_edits=True), rest_after_s=1, put_away_after_s=2
+)
 
 
 def hosting_of(name: str) -> Hosting:
@@ -124,6 +128,11 @@ class HostedByProduct:
     def handle_batch(self, requests: Sequence[tuple[Route, Request]]) -> None:
         self.supervisor.handle_batch(requests)
 
+    def intervene(
+        self, match: str, asked: Intervention, tell: Callable[[Answer], None]
+    ) -> None:
+        self.supervisor.ask(match, asked, tell)
+
     def peer_gone(self, peer: str) -> None:
         self.supervisor.peer_gone(peer)
 
@@ -175,6 +184,8 @@ def _impure_games(draw: random.Random) -> StaticGames:
 def _games_of(settings: Settings, node: str) -> tuple[tuple[str, str], ...]:
     if settings.missing_version and node == "n3":
         return (("sim-duel", "0"),)
+    if settings.interventions_ms:
+        return ((GAME_NAME, GAME_VERSION), (GAME_NAME, GAME_NEXT_VERSION))
     return (("sim-duel", "1"),)
 
 
@@ -182,7 +193,10 @@ def _read(raw: Raw) -> history.Committed:
     record = unpack_record(bytes(raw))
     given = record.input
     key = None
-    if record.kind is RecordKind.ACTION:
+    op = given.get("operator", given).get("op")
+    if op is not None:
+        key = key_of(op)
+    elif record.kind is RecordKind.ACTION:
         key = (given["seat"], given["session"], given["action"])
     return history.Committed(
         record.kind.value,

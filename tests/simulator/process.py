@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from hotseat.runtime.command import Answer, Intervention
 from hotseat.runtime.control_plane import NodeRecord, encode_record
 from hotseat.runtime.coordinator import (
     ABSENT,
@@ -72,6 +73,10 @@ class HostedMatches(Host, Protocol):
     def handle_batch(self, requests: Sequence[tuple[Route, Request]]) -> None: ...
 
     def peer_gone(self, peer: str) -> None: ...
+
+    def intervene(
+        self, match: str, asked: Intervention, tell: Callable[[Answer], None]
+    ) -> None: ...
 
     def tick(self, now_ms: int) -> None: ...
 
@@ -235,6 +240,12 @@ class Process:
     def pin(self, match: str) -> None:
         """An operator wants that match alone in a shard."""
         self._put(self._take_pin, match)
+
+    def intervene(
+        self, match: str, asked: Intervention, tell: Callable[[Answer], None]
+    ) -> None:
+        """An operator wants that done to the match."""
+        self._put(self.host.intervene, match, asked, tell)
 
     def stop(self, restart_ms: int) -> None:
         """It is told to end; its node starts again so much later."""

@@ -23,20 +23,30 @@ IN_PINNING = 0.4
 IN_PROFILE = 0.35
 """How many of the seeds live in a profile's world."""
 
+INTERVENTIONS_MS = 150
+
 __all__ = ["command_of", "run_seed", "run_seeds"]
 
 
 def run_seed(
-    seed: int, *, scenario: str = "", mutant: str = "", show: bool = False
+    seed: int,
+    *,
+    scenario: str = "",
+    mutant: str = "",
+    interventions: bool = False,
+    show: bool = False,
 ) -> Outcome:
     """Live through one seed; with a scenario its nemesis follows a script.
 
-    With a mutant, one rule of the product is broken meanwhile.
+    With a mutant, one rule of the product is broken meanwhile. With interventions,
+    operators change matches too.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings, script = _world_of(seed, scenario)
     if not scenario and not mutant:
         settings = with_faults_apart(_pinning(settings))
+    if interventions:
+        settings = replace(settings, interventions_ms=INTERVENTIONS_MS)
     hosting = hosting_of("matches")
     if not mutant:
         return run_world(settings, hosting, script=script, show=show)
@@ -93,11 +103,15 @@ def _run_asked(asked: tuple[int, str, str]) -> Outcome:
     return run_seed(seed, scenario=scenario, mutant=mutant)
 
 
-def command_of(seed: int, *, scenario: str = "", mutant: str = "") -> str:
+def command_of(
+    seed: int, *, scenario: str = "", mutant: str = "", interventions: bool = False
+) -> str:
     """What to run to see a seed again."""
     command = f"python -m tests.simulator --seed {seed} -v"
     if scenario:
         command += f" --scenario {scenario}"
     if mutant:
         command += f" --mutant {mutant}"
+    if interventions:
+        command += " --interventions"
     return command

@@ -127,6 +127,8 @@ class Settings:
     pins_ms: int = 0
     """Between two deeds of an operator who pins matches, on average; 0: there is none.
     """
+    interventions_ms: int = 0
+    """Between two commands of an operator to a match, on average; 0: there are none."""
     mischief: float = 0.04
     """How often a player tries what is refused."""
     profile: str = ""

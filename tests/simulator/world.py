@@ -28,6 +28,7 @@ from .coordinator import CoordinatorModel
 from .disk import Disk
 from .final import check_final
 from .history import Committed, History
+from .interventions import Intervener
 from .nemesis import Nemesis
 from .network import Network
 from .pins import Pinner, Places
@@ -146,10 +147,13 @@ class World:
             script(self)
         scheduler.after(1_000 * MS, self.nemesis.begin)
         Pinner(self).begin()
+        intervener = Intervener(self)
+        intervener.begin()
         scheduler.run(settings.faults_ms * MS)
         self.heal()
         scheduler.run((settings.faults_ms + settings.quiet_ms) * MS)
         check_final(self)
+        intervener.check()
 
     def start(self, node: str) -> Process:
         """Boot a node."""
