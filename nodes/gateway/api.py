@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import anyio
@@ -217,10 +218,11 @@ class Api:
             Refused: It is too large, or not what is wanted.
         """
         data = bytearray()
-        async for chunk in request.stream():
-            data += chunk
-            if len(data) > self._gateway.options.message_bytes_max:
-                raise Refused("too_large", "The body is too large.")
+        async with aclosing(request.stream()) as chunks:
+            async for chunk in chunks:
+                data += chunk
+                if len(data) > self._gateway.options.message_bytes_max:
+                    raise Refused("too_large", "The body is too large.")
         try:
             return msgspec.json.decode(bytes(data), type=kind)
         except msgspec.MsgspecError as error:
