@@ -17,7 +17,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -81,11 +81,14 @@ class CoordinatorFile:
             CoordinatorUnavailable: Other processes keep it locked.
         """
         try:
-            # Made here and not by SQLite, so that it is never readable by others.
-            flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-            os.close(os.open(path, flags, 0o600))
+            if create:
+                _make(path)
             connection = sqlite3.connect(
-                path, timeout=busy_s, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?mode=rw",
+                uri=True,
+                timeout=busy_s,
+                isolation_level=None,
+                check_same_thread=False,
             )
         except (OSError, sqlite3.Error) as error:
             raise CoordinatorFileInvalid(
@@ -271,6 +274,18 @@ class CoordinatorFile:
             if rows:
                 self._change([(key, None, None) for (key,) in rows])
             self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
+
+
+def _make(path: Path) -> None:
+    """Made here and not by SQLite, so that it is never readable by others.
+
+    A file that is there is not touched: a process that closes any handle of a file
+    loses all its locks on it, those of other connections too. Another process that ends
+    would then take itself for the last one, and take the WAL from those that go on.
+    """
+    with suppress(FileExistsError):
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL
+        os.close(os.open(path, flags, 0o600))
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, create: bool) -> None:

@@ -161,12 +161,15 @@ def test_a_signal_stops_it_cleanly(operator: Operator, sign: signal.Signals) -> 
     assert operator.pid("n1") is None
 
 
-def test_a_killed_node_comes_back(operator: Operator) -> None:
-    """kill -9 of a node: another process takes its name and is ready."""
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+def test_a_node_that_is_ended_comes_back(
+    operator: Operator, sign: signal.Signals
+) -> None:
+    """Killed, or told to stop: another process takes its name and is ready."""
     assert operator.run("up", "--detach").returncode == 0
     killed = operator.pid("n2")
     assert killed
-    os.kill(killed, signal.SIGKILL)
+    os.kill(killed, sign)
     wait_until(lambda: operator.pid("n2") not in (None, 0, killed))
     wait_until(lambda: operator.run("status").returncode == 0)
 

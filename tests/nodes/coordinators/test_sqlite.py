@@ -323,6 +323,48 @@ def test_kill_9_of_a_session_holder(tmp_path: Path, backend: str) -> None:
             holder.kill()
 
 
+WRITE_AND_CLOSE = """
+import sys
+from pathlib import Path
+import anyio
+from hotseat.nodes.coordinators.sqlite import SqliteCoordinator
+from hotseat.runtime.coordinator import ABSENT, Write
+async def main():
+    async with SqliteCoordinator(Path(sys.argv[1])) as coordinator:
+        await coordinator.cas_many([Write("/theirs", ABSENT, b"1")])
+anyio.run(main)
+"""
+
+READ_ALL = """
+import sys
+from pathlib import Path
+from hotseat.nodes.coordinators.sqlite_file import CoordinatorFile
+file = CoordinatorFile.open(Path(sys.argv[1]), busy_s=5)
+print(*(entry.key for entry in file.list("/").entries))
+"""
+
+
+async def test_who_closes_the_file_takes_nothing_from_those_that_go_on(
+    tmp_path: Path,
+) -> None:
+    """A node that is stopped is not the last one: what others write later is seen by
+    the next that starts."""
+    path = tmp_path / "c.db"
+
+    def run(program: str) -> str:
+        argv = [sys.executable, "-c", program, str(path)]
+        done = subprocess.run(argv, check=True, capture_output=True, timeout=50)
+        return done.stdout.decode()
+
+    async with SqliteCoordinator(path) as mine:
+        await mine.cas_many([Write("/before", ABSENT, b"1")])
+        await anyio.to_thread.run_sync(run, WRITE_AND_CLOSE)
+        await mine.cas_many([Write("/after", ABSENT, b"1")])
+        seen = await anyio.to_thread.run_sync(run, READ_ALL)
+        assert seen.split() == ["/after", "/before", "/theirs"]
+        assert [e.key for e in (await mine.list("/")).entries] == seen.split()
+
+
 @pytest.mark.parametrize("empty", [True, False])
 async def test_a_file_that_should_be_there_is_not_made_anew(
     tmp_path: Path, empty: bool
