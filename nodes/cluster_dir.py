@@ -238,6 +238,14 @@ class ClusterDir:
     def pid_path(self, name: str) -> Path:
         return self.path / "run" / f"{name}.pid"
 
+    def gateway_pid_path(self, name: str) -> Path:
+        """A gateway's; not beside the nodes' by name, since it is none."""
+        return self.path / "run" / f"{name}.gateway"
+
+    def gateway_url_path(self, name: str) -> Path:
+        """Where a running gateway says at which URL of this machine it listens."""
+        return self.path / "run" / f"{name}.url"
+
     def node_path(self, name: str) -> Path:
         """Where a node keeps what must outlive its process."""
         return self.path / "nodes" / name

@@ -106,7 +106,7 @@ def _run(config: Config, home: ClusterDir, with_parent: bool) -> None:
     backend = _backend(config.node.loop)
     name = config.node.id
     bound = {"cluster": home.cluster, "node": name}
-    pid_file = home.path / "run" / f"{name}.gateway"
+    pid_file = home.gateway_pid_path(name)
     log = config.log
     with structured_logging(
         level=log.level, format=log.format, file=log.file, bound=bound

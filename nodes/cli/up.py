@@ -31,6 +31,9 @@ NODES_MAX = 64
 SHARDS_MAX = 4096
 COPIES_MAX = 7
 
+GATEWAY = "gateway"
+"""The name of the gateway that is started beside the nodes."""
+
 DETACHED_READY_TIMEOUT_S = 30.0
 
 PYTHON = (sys.executable, "-P", "-m", f"{__package__}.main")
@@ -124,6 +127,13 @@ def up(
             negative=(),
         ),
     ] = False,
+    gateway: Annotated[
+        str | None,
+        Parameter(
+            help="Let players in at HOST:PORT: start a gateway beside the nodes.",
+            show_default=False,
+        ),
+    ] = None,
     detach: Annotated[
         bool, Parameter(help="Return once all is ready; run on.", negative=())
     ] = False,
@@ -142,6 +152,7 @@ def up(
         Redundancy(copies, min_in_sync, durability),
         tuple(game or ()),
         metrics,
+        gateway,
     )
     if detach:
         return _detach(asked)
@@ -163,6 +174,7 @@ class _Asked:
     redundancy: Redundancy
     games: tuple[str, ...]
     metrics: bool = False
+    gateway: str | None = None
 
     def flags(self) -> list[str]:
         """The same, as a command line."""
@@ -181,11 +193,13 @@ class _Asked:
             flags += ["--durability", self.redundancy.durability]
         if self.metrics:
             flags += ["--metrics"]
+        if self.gateway is not None:
+            flags += ["--gateway", self.gateway]
         return [*flags, *_game_flags(self.games)]
 
 
 def _detach(asked: _Asked) -> int:
-    from ..cluster_dir import make_folders
+    from ..cluster_dir import ClusterDir, make_folders
     from ..local.detach import start_detached
 
     make_folders(asked.path)
@@ -197,6 +211,8 @@ def _detach(asked: _Asked) -> int:
     place = _shown(asked.path)
     _say(f"hotseat: a cluster runs in {place}")
     _say("ready")
+    if asked.gateway is not None:
+        _say(_where_players_come(ClusterDir.load(asked.path)))
     _say(f"Try next:\n{_what_next(asked.path)}")
     _say(f"  {_program()} down --dir {place}")
     return report.exit_code
@@ -249,7 +265,7 @@ def _run(
     with owned_folder(
         asked.path, asked.shards, names, asked.coordinator, asked.redundancy
     ) as home:
-        config = _config(home, asked.games)
+        config = _config(home, asked)
         for name, error in Games.load(config.node.games).broken.items():
             say(f"  game {name} is left out: {error.message}")
         plan = _plan(home, asked, config.node.stop_grace_s, timeout_s)
@@ -260,6 +276,8 @@ def _run(
 
         def ready() -> None:
             say("ready")
+            if asked.gateway is not None:
+                say(_where_players_come(home))
             say(f"Try next, from another terminal:\n{_what_next(asked.path)}")
             say("Ctrl-C stops all.")
             on_ready()
@@ -271,7 +289,7 @@ def _run(
     say("stopped")
 
 
-def _config(home: ClusterDir, games: Sequence[str]) -> Config:
+def _config(home: ClusterDir, asked: _Asked) -> Config:
     """What the nodes will be told: its faults are found before any is started."""
     from ...config import load_config
 
@@ -282,7 +300,8 @@ def _config(home: ClusterDir, games: Sequence[str]) -> Config:
         flags={
             "--dir": ("node.dir", str(home.path)),
             "--node": ("node.id", "n1"),
-            "--game": ("node.games", tuple(games) or None),
+            "--game": ("node.games", asked.games or None),
+            "--gateway": ("gateway.listen", asked.gateway),
         },
     )
 
@@ -294,9 +313,18 @@ def _plan(
     timeout_s: float | None,
 ) -> LocalPlan:
     from ..local.child import ChildOptions
-    from ..local.cluster import LocalPlan, door_says_ready
+    from ..local.cluster import LocalPlan, door_says_ready, gateway_says_ready
+
+    node_ready, gateway_ready = door_says_ready(home), gateway_says_ready(home)
+
+    async def ready(name: str) -> bool:
+        return await (gateway_ready if name == GATEWAY else node_ready)(name)
 
     def argv(node: str) -> Sequence[str]:
+        if node == GATEWAY:
+            listen = ("--listen", str(asked.gateway), "--with-parent")
+            games = _game_flags(asked.games)
+            return (*PYTHON, "gateway", "--dir", str(home.path), *listen, *games)
         place = ("--dir", str(home.path), "--node", node, "--with-parent")
         pages = ("--metrics", "127.0.0.1:0") if asked.metrics else ()
         return (*PYTHON, "node", *place, *pages, *_game_flags(asked.games))
@@ -305,10 +333,16 @@ def _plan(
         home,
         home.nodes or ("n1",),
         argv,
-        door_says_ready(home),
+        ready,
         ChildOptions(stop_grace_s=stop_grace_s),
         timeout_s,
+        () if asked.gateway is None else (GATEWAY,),
     )
+
+
+def _where_players_come(home: ClusterDir) -> str:
+    url = home.gateway_url_path(GATEWAY).read_text("utf-8").strip()
+    return f"Players come to {url}; its API: {url}/openapi.json"
 
 
 def _game_flags(games: Sequence[str]) -> list[str]:

@@ -11,7 +11,6 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 import anycorn
 import anyio
@@ -28,7 +27,7 @@ from .app import gateway_app
 from .gateway import Gateway
 from .seat_secret import seat_secrets
 
-__all__ = ["PRINCIPAL", "gateway_url_path", "run_gateway"]
+__all__ = ["PRINCIPAL", "run_gateway"]
 
 PRINCIPAL = "gateway"
 """On whose behalf every gateway opens matches: one key is one match at all of them."""
@@ -90,11 +89,6 @@ async def run_gateway(config: Config, home: ClusterDir) -> None:
     log.info("gateway_stopped")
 
 
-def gateway_url_path(home: ClusterDir, name: str) -> Path:
-    """The file in which a running gateway says where it listens."""
-    return home.path / "run" / f"{name}.url"
-
-
 async def _a_node_answers(home: ClusterDir, stop: anyio.Event) -> bool:
     """Wait until one of the cluster's nodes is there; False: told to stop before."""
     waited = 0.0
@@ -137,7 +131,7 @@ async def _serve(
             pages = _pages(gateway, config).http_door(config.metrics.listen)
             await stack.enter_async_context(pages)
             log.info("metrics_served", url=pages.url)
-        async with _told(home, config.node.id, gateway.url):
+        async with _told(home, config.node.id, str(binds[0])):
             log.info("gateway_listening", url=str(binds[0]), public=gateway.url)
             await stop.wait()
             log.info("gateway_stopping")
@@ -182,7 +176,7 @@ def _pages(gateway: Gateway, config: Config) -> Health:
 @asynccontextmanager
 async def _told(home: ClusterDir, name: str, url: str) -> AsyncIterator[None]:
     """Say in the folder where this gateway listens, while it does."""
-    path = gateway_url_path(home, name)
+    path = home.gateway_url_path(name)
     draft = path.with_suffix(".new")
     draft.write_text(f"{url}\n", "utf-8")
     draft.replace(path)

@@ -27,7 +27,16 @@ from .child import Child, ChildFailed, ChildOptions, News, NewsKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LocalCluster", "LocalPlan", "door_says_ready", "owned_folder"]
+__all__ = [
+    "LocalCluster",
+    "LocalPlan",
+    "door_says_ready",
+    "gateway_says_ready",
+    "owned_folder",
+]
+
+PAGE_S = 2.0
+"""How long a gateway may take to say whether it is ready."""
 
 WAITING_NOTE_S = 10.0
 """How often a start that takes long says what it waits for."""
@@ -37,8 +46,8 @@ WAITING_NOTE_S = 10.0
 class LocalPlan:
     """What to run.
 
-    `argv` gives a node's command line. `probe` asks whether a node is ready: it
-    returns False as long as the node is not, and never raises for that.
+    `argv` gives a process's command line. `probe` asks whether a process is ready: it
+    returns False as long as it is not, and never raises for that.
     """
 
     folder: ClusterDir
@@ -48,6 +57,8 @@ class LocalPlan:
     options: ChildOptions = field(default_factory=ChildOptions)
     ready_timeout_s: float | None = None
     """The start has failed if it takes longer. None: it may take any time."""
+    beside: Sequence[str] = ()
+    """Names of processes that run beside the nodes and are none: gateways."""
 
 
 class LocalCluster:
@@ -74,7 +85,7 @@ class LocalCluster:
                 tell=self._hear,
                 options=plan.options,
             )
-            for node in plan.nodes
+            for node in (*plan.nodes, *plan.beside)
         ]
 
     def stop(self) -> None:
@@ -210,6 +221,22 @@ def owned_folder(
             f"a cluster runs in {path} already (process {held.pid})",
             hint=f"hotseat status --dir {path}, or hotseat down --dir {path}",
         ) from None
+
+
+def gateway_says_ready(folder: ClusterDir) -> Callable[[str], Awaitable[bool]]:
+    """A probe: ask the gateway's own page."""
+
+    async def probe(name: str) -> bool:
+        import httpx
+
+        try:
+            url = folder.gateway_url_path(name).read_text("utf-8").strip()
+            async with httpx.AsyncClient(timeout=PAGE_S) as http:
+                return (await http.get(f"{url}/readyz")).is_success
+        except (OSError, httpx.HTTPError, httpx.InvalidURL):
+            return False  # not there yet
+
+    return probe
 
 
 def door_says_ready(folder: ClusterDir) -> Callable[[str], Awaitable[bool]]:

@@ -20,6 +20,9 @@ HEAVY = (
     "structlog",
     "httpx",
     "starlette",
+    "anycorn",
+    "jwt",
+    "cryptography",
     "textual",
     "pydantic",
     "anyio",
@@ -73,6 +76,8 @@ def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
         ["top", "--help"],
         ["log", "follow", "--help"],
         ["completion", "--help"],
+        ["gateway", "--help"],
+        ["token", "--help"],
     ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
