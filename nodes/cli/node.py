@@ -14,6 +14,7 @@ from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .node_check import check
 from .node_drain import drain, remove, undrain
+from .node_trust import trust
 from .options import Cluster, Dir, Json, folder, place
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ app = App(
 app.command(check)
 app.command(drain)
 app.command(remove)
+app.command(trust)
 app.command(undrain)
 
 PREDECESSOR_S = 10.0

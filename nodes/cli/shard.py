@@ -12,6 +12,7 @@ from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, Limit, place
 from .shard_move import move
+from .shard_recover import recover
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,11 +24,12 @@ __all__ = ["app"]
 
 app = App(
     name="shard",
-    help="See who owns shards, and who holds copies; move them.",
+    help="See who owns shards, and who holds copies; move and recover them.",
     version=None,
 )
 
 app.command(move)
+app.command(recover)
 
 
 @app.command(name="list")

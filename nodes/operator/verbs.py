@@ -16,6 +16,7 @@ from .import_match import import_match
 from .intervene import resign_seat, terminate
 from .move_shard import move_shard
 from .quarantine import quarantine, release
+from .recover_shard import recover_shard, trust_node
 from .remove_node import remove_node
 from .reveal_seed import reveal_seed
 from .spread_shards import spread_shards
@@ -36,11 +37,13 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
         move_shard(parts),
         quarantine(parts),
         release(parts),
+        recover_shard(parts),
         remove_node(parts),
         resign_seat(parts),
         reveal_seed(parts),
         spread_shards(parts),
         terminate(parts),
+        trust_node(parts),
         undrain_node(parts),
         upgrade(parts),
     )

@@ -1,0 +1,177 @@
+"""`hotseat shard recover`: a shard goes on from an old copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from ..exit_codes import ExitCode
+from ..operator_error import OperatorError
+from .operate import As, Why, Yes, confirm, perform, print_outcome
+from .options import Cluster, Dir, Json, place
+
+if TYPE_CHECKING:
+    from ..operator.rows import ReplicaRow
+    from ..operator.survey_rows import ShardShown
+
+__all__ = ["recover"]
+
+
+def recover(
+    number: Annotated[int, Parameter(name="N", validator=Number(gte=0))],
+    /,
+    *,
+    from_: Annotated[
+        str, Parameter(name="--from", help="The node whose copy shall do.")
+    ],
+    unclean: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="What that copy lacks is lost, though it was acknowledged.",
+        ),
+    ] = False,
+    node_is_dead: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--node-is-dead",
+            show_default=False,
+            help="A node of the in-sync set that will not come back; name each.",
+        ),
+    ] = (),
+    raise_epoch: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="The coordinator was restored from a backup, and the shard's record is"
+            " an old one.",
+        ),
+    ] = False,
+    empty: Annotated[
+        bool,
+        Parameter(negative=(), help="There is no copy at all: begin with nothing."),
+    ] = False,
+    older_copy: Annotated[
+        bool,
+        Parameter(negative=(), help="Though another node has a newer copy."),
+    ] = False,
+    yes: Yes = False,
+    why: Why = "",
+    who: As = "",
+    dir: Dir = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Let a shard go on from a node's copy that may lack what was acknowledged.
+
+    Only for a shard that nobody can serve any more: all nodes of its in-sync set are
+    gone for good, or the coordinator was restored from an old backup. Before it asks,
+    it tells what is known to be lost. Clients are told that the history of the
+    shard's matches began anew; what they had seen beyond it is gone.
+
+    Exit status 0: done. 1: refused. 3: the node does not answer.
+    """
+    import anyio
+
+    from .shown import cell, print_all
+
+    found = anyio.run(_look, place(dir, cluster), number)
+    row = found.replicas.get(from_)
+    if row is None:
+        raise OperatorError(
+            found.silent.get(from_, "no_such_node"),
+            f"{from_} does not answer, whose copy is to be taken",
+            hint="hotseat shard show says who has a copy",
+            exit_code=ExitCode.UNREACHABLE,
+        )
+    newer = _newer(found, from_, row)
+    if newer and not older_copy:
+        raise OperatorError(
+            "newer_copy",
+            f"{newer} has a newer copy of shard {number} than {from_}:"
+            f" {_held(newer, found.replicas[newer])}; {_held(from_, row)}",
+            hint=f"--from {newer}, or --older-copy",
+        )
+    if not json:
+        print_all(*(cell(line) for line in _losses(number, from_, row, found)))
+    confirm(f"Let shard {number} go on from the copy of {from_}?", yes)
+    outcome = perform(
+        place(dir, cluster),
+        "shard.recover",
+        str(number),
+        {
+            "dead": list(node_is_dead),
+            "unclean": unclean,
+            "restored": raise_epoch,
+            "empty": empty,
+            "above": max(max(r.promised, r.epoch) for r in found.replicas.values()),
+        },
+        json=json,
+        node=from_,
+        who=who,
+        why=why,
+    )
+    done = outcome.outcome
+    state = "serves it" if done["serving"] else "owns it, and waits for copies"
+    text = (
+        f"{from_} {state} in epoch {done['epoch']}, with {done['matches']} matches;"
+        f" its history began anew in epoch {done['history']}"
+    )
+    print_outcome(outcome, json=json, text=text)
+    return ExitCode.OK
+
+
+async def _look(place: Path | str, number: int) -> ShardShown:
+    from ..operator.ask_cluster import find_cluster
+    from ..operator.survey import show_shard
+
+    home = await find_cluster(place)
+    if number >= home.shards:
+        raise OperatorError(
+            "no_such_shard",
+            f"there is no shard {number}: the cluster has {home.shards}, from 0 on",
+            hint="hotseat shard list shows them; hotseat match show says where one is",
+            exit_code=ExitCode.USAGE,
+        )
+    return await show_shard(home, number)
+
+
+def _newer(found: ShardShown, node: str, row: ReplicaRow) -> str:
+    """Who has the newest copy, if that is not this node."""
+
+    def place(one: ReplicaRow) -> tuple[int, int]:
+        return one.last_epoch, one.last_seq
+
+    best = max(found.replicas.items(), key=lambda pair: place(pair[1]))
+    return best[0] if place(best[1]) > place(row) and best[0] != node else ""
+
+
+def _held(node: str, row: ReplicaRow) -> str:
+    if not row.last_seq:
+        return f"{node} has no entry of it"
+    return f"{node} has its log up to entry {row.last_seq} of epoch {row.last_epoch}"
+
+
+def _losses(number: int, node: str, row: ReplicaRow, found: ShardShown) -> list[str]:
+    """What is known of what would be lost."""
+    shard = found.shard
+    members = ", ".join(shard.isr) or "nobody"
+    lines = [
+        f"shard {number}: last owned by {shard.owner or 'nobody'} in epoch"
+        f" {shard.epoch}; in sync were {members}.",
+        f"{_held(node, row)}, {row.matches} matches that go on.",
+    ]
+    for other, theirs in found.replicas.items():
+        if other != node and theirs.last_seq:
+            lines.append(f"{_held(other, theirs)}.")
+    lines.append(
+        "What was acknowledged behind that is lost for good; how much it is, nobody"
+        " who can be asked knows."
+    )
+    if found.silent:
+        silent = ", ".join(found.silent)
+        lines.append(f"These nodes could not be asked: {silent}.")
+    return lines
