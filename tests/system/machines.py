@@ -23,42 +23,20 @@ from tests.nodes.coordinators.etcd_cluster import (
     running_etcd,
 )
 
-__all__ = ["PROGRAM", "Machine", "machines"]
+__all__ = ["PROGRAM", "Machine", "Shell", "machines"]
 
 PATIENCE_S = 60.0
 PROGRAM = (sys.executable, "-P", "-m", "hotseat.nodes.cli.main")
 
 
-@dataclass(slots=True)
-class Machine:
-    """One of them, with its node."""
+@dataclass
+class Shell:
+    """Somebody at a shell, with these variables set."""
 
-    node: str
-    place: Path
     environ: dict[str, str]
-    etcd: EtcdProcesses
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start the node; it is not ready yet."""
-        with (self.place / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [*PROGRAM, "node"], env=self.environ, stdout=log, stderr=log
-            )
-
-    def wait_ready(self) -> None:
-        """As a rolling upgrade does, before it goes on."""
-        checked = self.run("node", "check", "--wait", f"{PATIENCE_S:g}")
-        assert checked.returncode == 0, (checked, self.log()[-2000:])
-
-    def stop(self, sign: signal.Signals = signal.SIGTERM) -> int:
-        """Send the signal; the exit status."""
-        assert self.process is not None
-        self.process.send_signal(sign)
-        return self.process.wait(PATIENCE_S)
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Somebody at a shell on this machine."""
+        """Run a command to its end."""
         return subprocess.run(
             [*PROGRAM, *command],
             env=self.environ,
@@ -83,6 +61,34 @@ class Machine:
         done = self.run(*command, "--json")
         assert done.stdout, done
         return json.loads(done.stdout)
+
+
+@dataclass
+class Machine(Shell):
+    """One of them, with its node."""
+
+    node: str
+    place: Path
+    etcd: EtcdProcesses
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the node; it is not ready yet."""
+        with (self.place / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*PROGRAM, "node"], env=self.environ, stdout=log, stderr=log
+            )
+
+    def wait_ready(self) -> None:
+        """As a rolling upgrade does, before it goes on."""
+        checked = self.run("node", "check", "--wait", f"{PATIENCE_S:g}")
+        assert checked.returncode == 0, (checked, self.log()[-2000:])
+
+    def stop(self, sign: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal; the exit status."""
+        assert self.process is not None
+        self.process.send_signal(sign)
+        return self.process.wait(PATIENCE_S)
 
     def log(self) -> str:
         return (self.place / "log").read_text()
@@ -120,7 +126,7 @@ def machines(
                 "HOTSEAT_NODE_LISTEN": f"tcp://127.0.0.1:{port}",
                 "HOTSEAT_NODE_ADVERTISE": f"tcp://localhost:{port}",
             }
-            made.append(Machine(node, place, told | own | environ, etcd))
+            made.append(Machine(told | own | environ, node, place, etcd))
         try:
             for machine in made:
                 machine.start()
