@@ -289,7 +289,11 @@ class MatchActor:
                 self.match, decide, state, asked, now_ms, self._context.find_machine
             )
         except BudgetExceeded as stop:
-            self._note_overrun(stop, asked.event if isinstance(asked, Act) else None)
+            if isinstance(asked, command.Intervention):
+                self._faults.overran(stop)  # the match is not to blame
+            else:
+                event = asked.event if isinstance(asked, Act) else None
+                self._note_overrun(stop, event)
             why = refusal("resolver_timeout")
             if isinstance(asked, FireDeadline):
                 return NotFired(why)

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from ...engine.limits import PATCH_BYTES_MAX
 from ...runtime.command import Applied, Edit, Upgrade
 from ...runtime.control_plane import NodeRecord, ShardRecord, decode_record
 from ...runtime.errors import ControlRecordInvalid, CoordinatorUnavailable
@@ -24,7 +25,10 @@ from .intervene import intervene
 from .verb import CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts, here
 
-__all__ = ["edit", "upgrade"]
+__all__ = ["PATCH_TEXT_BYTES_MAX", "edit", "upgrade"]
+
+PATCH_TEXT_BYTES_MAX = 4 * PATCH_BYTES_MAX
+"""So that what is far too large is not read at all; the match itself is precise."""
 
 
 def edit(parts: VerbParts) -> Verb:
@@ -57,6 +61,9 @@ async def _edit(parts: VerbParts, command: OperatorCommand) -> Mapping[str, Any]
 
 
 def _patch(attached: bytes) -> Any:
+    if len(attached) > PATCH_TEXT_BYTES_MAX:
+        text = f"A patch has {PATCH_TEXT_BYTES_MAX:,} bytes at most, as JSON."
+        raise CommandFailed("too_large", text)
     try:
         return msgspec.json.decode(attached)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
+from hotseat.runtime.budget import BudgetExceeded
 from hotseat.runtime.codec import unpack
 from hotseat.runtime.command import (
     Answer,
@@ -16,7 +20,7 @@ from hotseat.runtime.command import (
     Terminate,
     Upgrade,
 )
-from hotseat.runtime.frame import Created, Sync, TakeSeat, ViewUpdate
+from hotseat.runtime.frame import Accepted, Created, Sync, TakeSeat, ViewUpdate
 from hotseat.runtime.match_id import match_id
 from hotseat.runtime.options import MatchOptions, SupervisorOptions
 
@@ -31,7 +35,7 @@ from ...runtime.hosting import (
     view_of,
 )
 from ...runtime.node_stage import EPOCH, NodeStage, create_frame, node_stage
-from ...runtime.vault import FIRST, SECOND
+from ...runtime.vault import FIRST, SECOND, vault
 
 ALLOWED = SupervisorOptions(match=MatchOptions(allow_edits=True))
 MATCH = match_id("local", "key")
@@ -151,6 +155,25 @@ async def test_a_version_that_the_node_lacks_is_refused() -> None:
         await begun(node)
         answer = await node.supervisor.command(MATCH, COMMANDS[2])
         assert code(answer) == "version_missing"
+
+
+async def test_a_migration_over_its_budget_counts_for_nothing_against_the_match() -> (
+    None
+):
+    """It is refused as often as it is tried, and the match goes on."""
+
+    def endless(G: Any, version: str) -> Any:
+        raise BudgetExceeded(0.1)
+
+    async with node_stage(FIRST, vault("2", migrate=endless)) as node:
+        await begun(node)
+        with capture_logs() as logs:
+            for number in range(10):
+                asked = Upgrade(f"{number}", "ann", "", "2")
+                answer = await node.supervisor.command(MATCH, asked)
+                assert code(answer) == "resolver_timeout"
+        assert {line["event"] for line in logs} == {"budget_exceeded"}
+        assert isinstance(await node.act(MATCH, "1", 1, "add", 1), Accepted)
 
 
 async def test_a_match_that_is_not_here_is_told_as_such() -> None:
