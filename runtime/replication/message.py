@@ -143,11 +143,17 @@ class Resigned(_Struct, frozen=True, tag=77):
 
 
 class HandedOver(_Struct, frozen=True, tag=78):
-    """Former owner -> new owner: the record names you, in `epoch`."""
+    """Former owner -> new owner: the record names you, in `epoch`.
+
+    `record` is what it read back at `revision`, packed as it stands there: who is told
+    need not ask the coordinator first.
+    """
 
     shard: int
     epoch: int
     ident: str
+    revision: int = 0
+    record: bytes = b""
 
 
 class Piece(_Struct, frozen=True, gc=False):

@@ -11,6 +11,7 @@ committed without the new owner, which refuses the old epoch.
 
 from __future__ import annotations
 
+from ..control_plane import encode_record
 from .context import Context
 from .membership import Membership
 from .message import HandedOver
@@ -72,7 +73,10 @@ class PlannedMove:
             return
         if (record.owner, record.epoch) == (to[0], self._epoch + 1):
             shard, epoch = self._context.shard, record.epoch
-            self._context.effects.send(to[0], HandedOver(shard, epoch, to[1]))
+            revision = self._context.register.revision
+            packed = encode_record(record)
+            handed = HandedOver(shard, epoch, to[1], revision, packed)
+            self._context.effects.send(to[0], handed)
             if self._held_since is not None:
                 handovers = self._context.me.handovers
                 handovers.begun(shard, epoch, to[0], self._held_since)

@@ -181,6 +181,8 @@ class NodeReplicas:
         if isinstance(message, Alive):
             self._on_alive(node, message)
         elif message.shard in self._shards:
+            for reading in self._readings.told(message):
+                self._take(reading)
             self._touch(message.shard).received(node, message, self._now_ms)
 
     def link_up(self, node: str, now_ms: int) -> None:
@@ -292,8 +294,7 @@ class NodeReplicas:
         return self._touch(shard)
 
     def leave(self, now_ms: int) -> None:
-        """Ask to be let out of the in-sync sets that others own: what they commit
-        shall not wait for a node that is about to go."""
+        """Ask to be let out of others' in-sync sets: nobody shall wait for it."""
         self._note(now_ms)
         self._me.leaving.add(self._me.node)
         self._heartbeat.leave()

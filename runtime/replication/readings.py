@@ -19,6 +19,7 @@ from ..control_plane import (
 )
 from ..coordinator import ABSENT, Change, Listing
 from ..errors import ControlRecordInvalid
+from .message import HandedOver, Message
 from .output import Alarm
 from .pin_board import PinBoard
 
@@ -114,6 +115,11 @@ class Readings:
             match = self._keys.pin_of(change.key)
             if match is not None:
                 self._read_pin(match, change.revision, change.value)
+
+    def told(self, message: Message) -> Iterator[Reading]:
+        """What a former owner has read back, if the message says so, and is news."""
+        if isinstance(message, HandedOver) and message.record:
+            yield from self._read(message.shard, message.revision, message.record)
 
     def landed(self, shard: int, revision: int, record: ShardRecord) -> bool:
         """An own write landed at `revision`; False if newer is known."""

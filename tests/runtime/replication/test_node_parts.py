@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,7 +73,7 @@ def fleet(
     return Fleet(frozenset(registered), frozenset(draining), games=games)
 
 
-def placer(**options: int) -> Placer:
+def placer(**options: Any) -> Placer:
     return Placer("a", "boot", 2, replace(ReplicationOptions(), **options))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotseat.runtime.control_plane import Move
+from hotseat.runtime.control_plane import Move, encode_record
 from hotseat.runtime.replication.message import HandedOver
 from hotseat.runtime.replication.role import Role
 
@@ -29,8 +29,11 @@ def test_the_shard_is_handed_over_with_all_that_was_acknowledged() -> None:
     assert bench.owner() == "c"
     assert (bench.record.epoch, bench.record.isr, bench.record.move) == (2, isr, None)
     told = [s for output in bench["a"].outputs for s in output.sends]
-    handed = [s.node for s in told if isinstance(s.message, HandedOver)]
-    assert handed == ["c"]
+    (handed,) = [s for s in told if isinstance(s.message, HandedOver)]
+    assert handed.node == "c"
+    assert isinstance(handed.message, HandedOver)
+    assert handed.message.record == encode_record(bench.record)  # it need not be read
+    assert handed.message.revision == bench.revision
     bench.propose("c", "y")
     bench.pass_ms(200)
     for node in "abc":
