@@ -25,6 +25,7 @@ from hotseat.runtime.frame import (
     Seated,
     Sync,
     TakeSeat,
+    Unwatch,
     ViewUpdate,
 )
 
@@ -131,6 +132,9 @@ class Player:
     def _go_on(self) -> None:
         """The match is over: to the next one."""
         self._question = None
+        if self._settings.unwatch and self._synced_at:
+            unwatch = Unwatch(0, self.match, self.epoch, self.seat)
+            self.world.network.ask(self.name, self._synced_at, unwatch)
         self.match, self.session = "", 0
         self._game += 1
         self._scheduler.after(20 * MS, self._begin)

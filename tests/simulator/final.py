@@ -8,6 +8,7 @@ from hotseat.runtime.control_plane import ShardRecord
 from hotseat.runtime.journal import MatchLine
 from hotseat.runtime.match_id import match_id, shard_of
 
+from .memory import containers
 from .scheduler import MS
 from .violation import Violation
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from .world import World
 
 __all__ = ["check_final"]
+
+USUAL = 64
+"""Elements of a container, apart from what is there now."""
+
+TAIL = 400
+"""Records of a match between two checkpoints, and while its disk is busy."""
 
 JUST_CREATED = 3
 """A match of so few records may not be known yet to those who follow."""
@@ -41,6 +48,8 @@ def check_final(world: World) -> None:
         if shard not in lost:
             _check_shard(world, shard)
     _check_progress(world, lost)
+    for process in world.network.processes.values():
+        _check_memory(world, process)
 
 
 def _check_acknowledged(world: World) -> None:
@@ -139,6 +148,23 @@ def _check_accounts(world: World, owner: Process, expected: set[str]) -> None:
                 "I1",
                 f"{owner.boot} has {len(shown)} records of {match}, of {len(records)}",
             )
+
+
+def _check_memory(world: World, process: Process) -> None:
+    """No container grows with the length of a life: but for the logs, which have bounds
+    of their own, each has room for what is there now. What is over counts as there, as
+    long as its players do not say that they watch it no more."""
+    now = len(world.players) + len(world.shards()) + len(world.nodes)
+    usual = USUAL + 2 * now + len(world.history.matches)
+    options = world.settings.options
+    limits = {
+        "ShardLog._entries": options.kept_entries * 5 // 4
+        + options.uncommitted_entries,
+        "HotMatch.tail": TAIL,
+    }
+    for place, count in containers(process).items():
+        if count > limits.get(place, usual):
+            raise Violation("I14", f"{process.boot} has {count} in {place}")
 
 
 def _has_the_game(world: World, node: str) -> bool:

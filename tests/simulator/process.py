@@ -456,9 +456,11 @@ class Process:
     # Its own rhythm.
 
     def _turn(self) -> None:
-        """Stay registered, and list now and then."""
+        """Stay registered, list now and then, and let matches rest."""
         if not self.alive:
             return
+        self._host_due = True
+        self._stir()
         if not self.paused:
             self.list_again()
             if self.session is None and self.world.coordinator.reaches(self):

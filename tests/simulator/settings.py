@@ -129,6 +129,8 @@ class Settings:
     """
     interventions_ms: int = 0
     """Between two commands of an operator to a match, on average; 0: there are none."""
+    unwatch: bool = False
+    """Whether a player says that it is done with a match."""
     mischief: float = 0.04
     """How often a player tries what is refused."""
     profile: str = ""
