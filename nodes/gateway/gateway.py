@@ -36,19 +36,29 @@ class GatewayStatistics:
 
     connections: int
     seats: int
+    """Of the connections, those that play."""
     opened: int
+    """Connections that were let in."""
     refused: int
+    """Connections that were not: no good token, or no room."""
     replaced: int
+    """Connections whose seat a newer one has."""
     let_go: int
+    """Connections of who did not read, gave no sign of life, or said far too much."""
     messages_in: int
     messages_out: int
     bytes_in: int
     bytes_out: int
     batches: int
+    """`batch_applied` told, of connections that have ended."""
     snapshots: int
+    """Snapshots told, of connections that have ended."""
     rejected: int
+    """`action_rejected` told, of connections that have ended."""
     busy: int
+    """Messages and requests that came too fast."""
     requests: int
+    """Of the HTTP API."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ trigger, never by cancellation, and logs no request: tokens stand in their queri
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -18,16 +18,25 @@ import anyio
 from ...config import Config
 from ...runtime.errors import LinkRefused
 from ..client import ClientOptions, ask_doors, connect
+from ..client.shell import ClientStatistics
 from ..cluster_dir import ClusterDir
 from ..games import Games
 from ..node.health import Health
 from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
+from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
-from .gateway import Gateway
+from .gateway import Gateway, GatewayStatistics
 from .seat_secret import seat_secrets
 
-__all__ = ["PRINCIPAL", "run_gateway"]
+__all__ = ["PRINCIPAL", "STATISTICS", "run_gateway"]
+
+STATISTICS: Mapping[str, type] = {
+    "gateway": GatewayStatistics,
+    "tokens": TokenStatistics,
+    "client": ClientStatistics,
+}
+"""The parts of a gateway that tell statistics, and of which type."""
 
 PRINCIPAL = "gateway"
 """On whose behalf every gateway opens matches: one key is one match at all of them."""

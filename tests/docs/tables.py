@@ -12,7 +12,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,13 +24,17 @@ from hotseat.config.limits import LIMITS
 from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.exit_codes import ExitCode
+from hotseat.nodes.gateway.close_code import CLOSE_MEANINGS
+from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
 from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.node.metrics import metric_names
 from hotseat.nodes.node.status import STATISTICS
+from hotseat.nodes.operator import balance_rows
 from hotseat.nodes.operator import rows as operator_rows
 from hotseat.nodes.operator import survey_rows
 from hotseat.nodes.operator.alarms import ALARMS
 from hotseat.nodes.telemetry import EVENTS
+from hotseat.nodes.tokens.token_error import TOKEN_REFUSALS
 from hotseat.nodes.top.keys import TOP_KEYS
 from hotseat.runtime import frame
 from hotseat.runtime.refusal import RUNTIME_REFUSALS
@@ -147,12 +151,26 @@ def events() -> Rows:
         yield (f"`{name}`", sentence)
 
 
-def metrics() -> Rows:
-    """Every metric of a node."""
+def metrics(of: Mapping[str, type] = STATISTICS) -> Rows:
+    """Every metric of a node, or of a gateway."""
     yield ("metric", "kind", "what it counts")
-    for metric in metric_names(STATISTICS):
+    for metric in metric_names(of):
         sentence = _field_docs(metric.of).get(metric.field, "")
         yield (f"`{metric.name}`", metric.kind, sentence or _words(metric.field))
+
+
+def close_codes() -> Rows:
+    """Every code that a gateway closes a WebSocket with."""
+    yield ("code", "name", "what to do")
+    for code, meaning in CLOSE_MEANINGS.items():
+        yield (str(int(code)), f"`{code.name}`", meaning)
+
+
+def token_refusals() -> Rows:
+    """Every code of a token that is not accepted."""
+    yield ("code", "meaning")
+    for code, sentence in TOKEN_REFUSALS.items():
+        yield (f"`{code}`", sentence)
 
 
 def _words(field: str) -> str:
@@ -237,11 +255,14 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "alarms": alarms,
     **{
         f"row_{name}": partial(row, getattr(rows, name))
-        for rows in (operator_rows, survey_rows)
+        for rows in (operator_rows, survey_rows, balance_rows)
         for name in rows.__all__
         if isinstance(getattr(rows, name), type)
     },
     "metrics": metrics,
+    "gateway_metrics": partial(metrics, GATEWAY_STATISTICS),
+    "close_codes": close_codes,
+    "token_refusals": token_refusals,
     "replica_messages": replica_messages,
     "simulated_faults": simulated_faults,
     "mutants": mutants,

@@ -93,8 +93,9 @@ class Player:
 
 @asynccontextmanager
 async def player(link: dict[str, Any], match: str) -> AsyncIterator[Player]:
-    async with httpx.AsyncClient() as http, aconnect_ws(link["url"], http) as socket:
-        yield Player(socket, match, link.get("seat", ""))
+    web: AsyncWebSocketSession
+    async with httpx.AsyncClient() as http, aconnect_ws(link["url"], http) as web:
+        yield Player(web, match, link.get("seat", ""))
 
 
 async def play(cluster: Cluster) -> None:
@@ -139,11 +140,12 @@ def test_the_same_on_asyncio(cluster: Cluster) -> None:
 async def test_a_wrong_token_is_told_by_the_close_code(cluster: Cluster) -> None:
     """A browser sees the code and the reason."""
     match = cluster.open_match()["id"]
+    web: AsyncWebSocketSession
     async with httpx.AsyncClient() as http:
         url = f"{cluster.url}/rooms/{match}?token=wrong"
-        async with aconnect_ws(url, http) as socket:
+        async with aconnect_ws(url, http) as web:
             with pytest.raises(WebSocketDisconnect) as closed:
-                await socket.receive_text(timeout=10)
+                await web.receive_text(timeout=10)
     assert (closed.value.code, closed.value.reason) == (4401, "token_malformed")
 
 
