@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 
 from ...runtime.command import Applied, Denied, Intervention, ResignSeat, Terminate
+from .end_apart import end_apart
 from .verb import CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts, here
 
@@ -26,6 +27,9 @@ AGAIN_S = 0.05
 
 _AGAIN = frozenset({"retry", "moved", "busy", "not_committed", "no_owner"})
 """Not known, or not now: the same command is asked for again."""
+
+_VERDICTS = frozenset({"quarantined", "internal_error"})
+"""What a match answers that is set apart, and could be carried on."""
 
 
 async def intervene(
@@ -67,7 +71,12 @@ def resign_seat(parts: VerbParts) -> Verb:
 
 async def _terminate(parts: VerbParts, command: OperatorCommand) -> Mapping[str, Any]:
     asked = Terminate(command.id, command.who, command.why)
-    return _done(await intervene(parts, command, asked))
+    try:
+        return _done(await intervene(parts, command, asked))
+    except CommandFailed as error:
+        if error.code not in _VERDICTS:
+            raise
+    return _done(await end_apart(parts, command, command.target, asked))
 
 
 async def _resign_seat(parts: VerbParts, command: OperatorCommand) -> Mapping[str, Any]:

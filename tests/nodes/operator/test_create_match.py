@@ -20,7 +20,7 @@ from .operated import DUEL, DUEL_SPEC
 
 
 @pytest.fixture
-async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
     async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
         yield world
 
@@ -52,7 +52,7 @@ def creator(world: NodeWorld) -> Creator:
 
 
 async def test_matches_are_there_and_can_be_played(
-    world: NodeWorld, creator: Creator
+    autojump_clock: object, world: NodeWorld, creator: Creator
 ) -> None:
     """As many as asked for; with tokens, their seats are resumed by them."""
     made = await creator.create(count=5, tokens=True)
@@ -70,7 +70,9 @@ async def test_matches_are_there_and_can_be_played(
         assert isinstance(taken, Refusal)
 
 
-async def test_one_key_is_the_same_matches(creator: Creator) -> None:
+async def test_one_key_is_the_same_matches(
+    autojump_clock: object, creator: Creator
+) -> None:
     """The command's id is the key, if none was given; with other content it is not."""
     first = await creator.create(count=3)
     assert "tokens" not in first
@@ -80,7 +82,9 @@ async def test_one_key_is_the_same_matches(creator: Creator) -> None:
     assert await creator.refused(key="final", data={"round": 2}) == "key_reused"
 
 
-async def test_what_cannot_be_is_refused(creator: Creator) -> None:
+async def test_what_cannot_be_is_refused(
+    autojump_clock: object, creator: Creator
+) -> None:
     """By the code that says why."""
     assert await creator.refused("checkers") == "unknown_game"
     assert await creator.refused(version="9") == "unknown_game"

@@ -14,7 +14,7 @@ import pytest
 from hotseat.engine.record import Record, record_from_json
 from hotseat.engine.replay.log_file import write_log_file
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat
-from hotseat.nodes.operator.import_match import GROUP_RECORDS
+from hotseat.nodes.operator.bring_in import GROUP_RECORDS
 from hotseat.nodes.operator_error import OperatorError
 
 from ..node.node_world import NodeWorld, node_world
@@ -22,7 +22,7 @@ from .operated import DUEL_SPEC, Operated
 
 
 @pytest.fixture
-async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
     """Where the match goes to."""
     async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
         yield world
@@ -96,7 +96,7 @@ async def goes_on(world: NodeWorld, old: Exported, total: int) -> None:
 
 
 async def test_a_match_goes_on_elsewhere(
-    world: NodeWorld, operator: Operated, tmp_path: Path
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
 ) -> None:
     """With its id, its history and its seats; its next owner has it whole, too."""
     old = await exported(tmp_path / "old")
@@ -118,7 +118,7 @@ async def test_a_match_goes_on_elsewhere(
 
 
 async def test_a_long_log_comes_in_many_groups(
-    world: NodeWorld, operator: Operated, tmp_path: Path
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
 ) -> None:
     """And nobody can act before all of it is there."""
     moves = 3 * GROUP_RECORDS
@@ -128,7 +128,7 @@ async def test_a_long_log_comes_in_many_groups(
 
 
 async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
-    world: NodeWorld, operator: Operated, tmp_path: Path
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
 ) -> None:
     """Its owner dies in the middle: what came stays apart, until the rest has come."""
     moves = 6 * GROUP_RECORDS
@@ -163,7 +163,7 @@ async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
 
 
 async def test_what_cannot_come_in_changes_nothing(
-    world: NodeWorld, operator: Operated, tmp_path: Path
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
 ) -> None:
     """A file that is none, or damaged, or another match's, or tampered with."""
     old = await exported(tmp_path / "old")
@@ -181,7 +181,7 @@ async def test_what_cannot_come_in_changes_nothing(
 
 
 async def test_a_match_that_is_here_is_not_overwritten(
-    world: NodeWorld, operator: Operated, tmp_path: Path
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
 ) -> None:
     """Set apart, it is continued by a log that begins as it does, and by no other."""
     old = await exported(tmp_path / "old")

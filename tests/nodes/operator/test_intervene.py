@@ -15,7 +15,7 @@ from .operated import DUEL_SPEC, Operated, play
 
 
 @pytest.fixture
-async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
     async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
         yield world
 
@@ -33,7 +33,7 @@ async def refused(operator: Operated, verb: str, match: str, **args: object) -> 
 
 
 async def test_a_terminated_match_has_ended_for_all(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """Who sits there is shown the end; nothing more is accepted; the audit has it."""
     async with world.client() as client:
@@ -63,7 +63,7 @@ async def test_a_terminated_match_has_ended_for_all(
 
 
 async def test_a_seat_gives_up_by_the_games_rule(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """As if its player had; a seat that is none is refused."""
     async with world.client() as client:
@@ -81,7 +81,7 @@ async def test_a_seat_gives_up_by_the_games_rule(
 
 
 async def test_a_lost_answer_is_asked_for_again_and_done_once(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """The answers of the first two tries get lost; the match ends once."""
     async with world.client() as client:
@@ -92,7 +92,9 @@ async def test_a_lost_answer_is_asked_for_again_and_done_once(
     assert [row["state"] for row in await operator.audit()] == ["done"]
 
 
-async def test_any_node_may_be_asked(world: NodeWorld, operator: Operated) -> None:
+async def test_any_node_may_be_asked(
+    autojump_clock: object, world: NodeWorld, operator: Operated
+) -> None:
     """One that does not serve the match names who does, and keeps no record."""
     async with world.client() as client:
         match, _ = await play(client)
@@ -106,7 +108,7 @@ async def test_any_node_may_be_asked(world: NodeWorld, operator: Operated) -> No
 
 
 async def test_a_command_survives_its_matchs_owner(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """Its owner dies; the next one is asked, and does it."""
     async with world.client() as client:
@@ -119,7 +121,7 @@ async def test_a_command_survives_its_matchs_owner(
 
 
 async def test_an_owner_that_is_cut_off_holds_no_command_up(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """Whoever can commit does it; the match ends once."""
     async with world.client() as client:
@@ -134,7 +136,7 @@ async def test_an_owner_that_is_cut_off_holds_no_command_up(
 
 
 async def test_without_the_coordinator_nothing_is_done(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """The match goes on, and the operator is told why."""
     async with world.client() as client:
@@ -146,7 +148,7 @@ async def test_without_the_coordinator_nothing_is_done(
 
 
 async def test_what_is_no_match_is_refused(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """By name, whether it cannot be one, or is none."""
     assert await refused(operator, "match.terminate", "a" * 26) == "unknown_match"
@@ -154,7 +156,7 @@ async def test_what_is_no_match_is_refused(
 
 
 async def test_a_seed_is_told_when_nothing_hangs_on_it(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """Of an ended match, or with leave; the audit says that it was told, and not what.
 

@@ -17,7 +17,7 @@ from .operated import DUEL_SPEC, Operated, play
 
 
 @pytest.fixture
-async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWorld]:
+async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
     async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
         yield world
 
@@ -51,7 +51,7 @@ async def until(operator: Operated, match: str, code: str) -> None:
 
 
 async def test_a_match_set_apart_stands_still_at_every_node(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """Nobody can act, at the next owner neither; released, it goes on where it was."""
     async with world.client() as client:
@@ -77,7 +77,7 @@ async def test_a_match_set_apart_stands_still_at_every_node(
 
 
 async def test_a_node_that_was_down_reads_it_when_it_starts(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """It learns of both: that the match is apart, and that it goes on."""
     async with world.client() as client:
@@ -96,7 +96,7 @@ async def test_a_node_that_was_down_reads_it_when_it_starts(
 
 
 async def test_apart_and_back_again_and_again(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """The last word counts, at every node."""
     async with world.client() as client:
@@ -126,7 +126,7 @@ async def test_apart_and_back_again_and_again(
 
 
 async def test_copies_that_differ_are_not_released(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """It is told which; copies of other lengths are on their way, and no reason."""
     async with world.client() as client:
@@ -151,7 +151,7 @@ async def test_copies_that_differ_are_not_released(
 
 
 async def test_what_cannot_be_set_apart_is_refused(
-    world: NodeWorld, operator: Operated
+    autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """A match that is over, or none."""
     assert await refused(operator, "match.quarantine", "a" * 26) == "unknown_match"
@@ -160,3 +160,24 @@ async def test_what_cannot_be_set_apart_is_refused(
         match, _ = await play(client)
         await operator.about("match.terminate", match)
         assert await refused(operator, "match.quarantine", match) == "game_over"
+
+
+async def test_a_match_is_ended_without_going_on(
+    autojump_clock: object, world: NodeWorld, operator: Operated
+) -> None:
+    """Set apart, it can be terminated; then it has ended, for all to see."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        await operator.about("match.quarantine", match)
+        await until(operator, match, "quarantined")
+        assert await operator.about("match.terminate", match) == {
+            "revision": 2,
+            "record": 3,
+        }
+        await until(operator, match, "")
+        view = await seat.resync()
+        assert not isinstance(view, Refusal)
+        assert view.ended
+        answer = await seat.dispatch("add", 1)
+        assert isinstance(answer, Refusal)
+        assert answer.code == "game_over"
