@@ -231,7 +231,8 @@ class MatchActor:
 
     def _on_message(self, message: Message) -> None:
         if isinstance(message, command.Detach | command.Attach):
-            self._judge(message)
+            if self.place or not getattr(message, "again", False):
+                self._judge(message)
             return
         if self.held:
             if isinstance(message, tuple):

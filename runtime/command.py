@@ -98,13 +98,17 @@ class NoteDelivered(msgspec.Struct, frozen=True):
 
 
 class Detach(msgspec.Struct, frozen=True):
-    """The match is to leave its home for a shard of its own, of a number >= `first`."""
+    """The match is to leave its home for a shard of its own, of a number >= `first`.
+
+    `again`: it is there, and was to go home; it stays.
+    """
 
     first: int
+    again: bool = False
 
 
 class Attach(msgspec.Struct, frozen=True):
-    """The match did not leave its home, after all."""
+    """The match did not leave its home, after all; or it is to go home."""
 
 
 class Intervention(msgspec.Struct, frozen=True):

@@ -225,9 +225,17 @@ class ProposalsFull(ProposalRefused):
 
 
 class PinRefused(ProposalRefused):
-    """The match is pinned, or not pinned, or as many are as may be."""
+    """The match cannot be given a shard of its own, or be folded back, now or here.
+
+    `code` says why: "pins_full", "already_pinned", "not_pinned", "moving", "busy" (it
+    is being pinned or folded back), "no_such_match", "ended", "not_owner".
+    """
 
     code = "pin_refused"
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class RecoveryRefused(RuntimeFault):

@@ -17,6 +17,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
+from .control_plane import SHARDS_MAX
 from .replication.output import JournalOp
 from .replication.recovered import Recovered
 
@@ -64,6 +65,11 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     """The number of its own shard, if it is away from home or about to leave."""
     pins: int = 0
     """How often it was to leave home."""
+
+    def armed_in(self, shard: int) -> int | None:
+        """When its deadline fires, if that shard is where the match goes on."""
+        leaves = self.pinned != (shard if shard >= SHARDS_MAX else 0)
+        return None if leaves or self.ended or self.quarantined else self.armed_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,7 +420,9 @@ def _decide_delivered(state: MatchState, note: NoteDelivered, time_ms: int) -> D
 def _decide_detach(state: MatchState, detach: Detach, time_ms: int) -> Decision:
     if state.pinned or state.index + 1 >= RECORDS_MAX:
         return Decision(state, Detached(0))
-    n = state.pins + 1
+    n = state.pins if detach.again else state.pins + 1
+    if not n:
+        return Decision(state, Detached(0))
     shard = pinned_shard(state.match, n, detach.first)
     change = apply_detach(state, {"shard": shard, "n": n}, time_ms)
     return Decision(change.state, Detached(shard), change)
@@ -471,7 +473,7 @@ def _again(
             return "there is no such result to be delivered"
         return apply_delivered(state, given, time_ms)
     if record.kind is RecordKind.DETACH:
-        if state.pinned or given["n"] != state.pins + 1:
+        if state.pinned or given["n"] not in (state.pins, state.pins + 1):
             return "it had left before"
         return apply_detach(state, given, time_ms)
     if record.kind is RecordKind.ATTACH:

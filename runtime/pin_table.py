@@ -62,6 +62,7 @@ class PinTable:
         shard = self._shards.pop(match, None)
         if shard is not None:
             self._matches.pop(shard, None)
+            self.histories.pop(shard, None)
 
 
 _home = lru_cache(HASHES_KEPT)(hashed_shard_of)

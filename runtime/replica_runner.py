@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .coordinator import CasOutcome, Change, Listing
+from .errors import PinRefused, RecoveryRefused
 from .fleet import Fleet
 from .frame import ShardEntry
 from .journal import StoreOp
@@ -32,7 +33,9 @@ from .replication.node import NodeReplicas
 from .replication.output import (
     Alarm,
     Attach,
+    Carry,
     CasRequest,
+    Come,
     Committed,
     Confirmed,
     Demoted,
@@ -46,6 +49,7 @@ from .replication.output import (
     StateWanted,
     Wiped,
 )
+from .replication.pin_board import Guest, Placed
 from .replication.recovery import RecoveryOrder
 
 __all__ = [
@@ -53,8 +57,11 @@ __all__ = [
     "Host",
     "Judged",
     "Leaving",
+    "News",
     "ReplicaIo",
     "ReplicaRunner",
+    "Returning",
+    "Visiting",
     "compose_group",
 ]
 
@@ -95,6 +102,27 @@ class Leaving:
     match: str
     target: int
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """How the match of a pinned shard is here. None: it is not here any more."""
+
+    shard: int
+    placed: Placed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Visiting:
+    """A match came by the log of its home `shard`. None: it is no guest any more."""
+
+    shard: int
+    match: str
+    guest: Guest | None
+
+
+News = Leaving | Returning | Visiting
+"""What becomes of matches that are pinned, or folded back."""
 
 
 class ReplicaIo(Protocol):
@@ -142,10 +170,23 @@ class Host(Protocol):
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         """A match changes its shard; what is to be persisted of it."""
 
+    def fixed(self, match: str) -> str:
+        """Why the match cannot be pinned, or folded back, as far as the host knows:
+        "no_such_match", "ended", or the code of a match that is set apart; else ""."""
+
     def pin_asked(self, asked: Detach | Attach) -> None:
         """Have a match say in its log that it leaves its shard, or stays."""
 
-    def take_leaving(self) -> Sequence[Leaving]:
+    def carry(self, carry: Carry) -> Sequence[Raw]:
+        """All of a match, in pieces for the log of its home; none: it cannot be."""
+
+    def come(self, come: Come) -> None:
+        """What came by the log is the match, from now on."""
+
+    def gone(self, shard: int) -> None:
+        """A pinned shard is no more: forget what is here of it."""
+
+    def take_leaving(self) -> Sequence[News]:
         """News of the matches that leave their shards, since the last call."""
 
     def committed(self, committed: Committed) -> None:
@@ -333,7 +374,8 @@ class ReplicaRunner:
 
     def ask_state(self, shard: int, match: str, now_ms: int) -> None:
         """Ask the shard's owner for its copy of a match's state."""
-        self.core.shard(shard, now_ms).ask_state(match)
+        if (replica := self.core.shard(shard, now_ms)) is not None:
+            replica.ask_state(match)
         self.settle(now_ms)
 
     def recover(self, shard: int, order: RecoveryOrder, now_ms: int) -> int:
@@ -343,7 +385,10 @@ class ReplicaRunner:
         Raises:
             RecoveryRefused: It may not be, or need not.
         """
-        epoch = self.core.shard(shard, now_ms).recover(order, now_ms)
+        replica = self.core.shard(shard, now_ms)
+        if replica is None:
+            raise RecoveryRefused("no_such_shard", f"there is no shard {shard}")
+        epoch = replica.recover(order, now_ms)
         self.settle(now_ms)
         return epoch
 
@@ -355,18 +400,48 @@ class ReplicaRunner:
     def pin(self, match: str, now_ms: int) -> None:
         """Begin to give a match of a shard that is served here a shard of its own.
 
+        `PinTable.pin_of` tells when it has come off; if it does not, it stays at home.
+
         Raises:
-            NotServing: Ask the owner of its shard.
-            PinRefused: It is pinned, or as many matches are as may be.
+            PinRefused: It cannot be, now or here.
         """
+        self._check_free(match, now_ms)
         self.core.pin(match, now_ms)
         self.settle(now_ms)
+
+    def fold(self, match: str, now_ms: int) -> None:
+        """Begin to fold a match back whose own shard is served here.
+
+        `PinTable.pin_of` tells when it has come off; if it does not, it stays pinned.
+
+        Raises:
+            PinRefused: It cannot be, now or here.
+        """
+        self._check_free(match, now_ms, but="ended")
+        self.core.fold(match, now_ms)
+        self.settle(now_ms)
+
+    def _check_free(self, match: str, now_ms: int, but: str = "") -> None:
+        shard = self.core.pins.shard_of(match)
+        replica = self.core.shard(shard, now_ms)
+        if replica is None or not replica.serving:
+            raise PinRefused("not_owner", f"ask the owner of shard {shard}")
+        if (code := self.host.fixed(match)) not in ("", but):
+            raise PinRefused(code, f"match {match} stays where it is: {code}")
 
     # Obedience.
 
     def _take_leaving(self) -> None:
+        board = self.core.pin_board
         for news in self.host.take_leaving():
-            self.core.left(news.shard, news.match, news.target, news.n, self._now_ms)
+            if isinstance(news, Leaving):
+                board.left(news.shard, news.match, news.target, news.n)
+                self.core.stir(news.target)
+            elif isinstance(news, Returning):
+                board.place(news.shard, news.placed)
+            else:
+                board.came(news.shard, news.match, news.guest)
+            self.core.stir(news.shard)
 
     def _obey(self, output: Output) -> bool:
         """Carry it out; False if there was nothing."""
@@ -379,6 +454,9 @@ class ReplicaRunner:
             self._install(install, installed)
         for split in output.splits:
             installed.setdefault(split.shard, []).extend(self.host.split(split))
+        for shard in output.gone:
+            installed.pop(shard, None)
+            self.host.gone(shard)
         if output.journal or installed or output.ticket:
             group = compose_group(output.journal, installed)
             self._io.persist(output.ticket, group)
@@ -407,8 +485,8 @@ class ReplicaRunner:
             self._arrived.pop(shard, None)
         first = install.page == 0
         (installed if first else self._arrived).setdefault(shard, []).extend(states)
-        replica = self.core.shard(shard, self._now_ms)
-        replica.judged(install, judged.differing, judged.held)
+        if (replica := self.core.shard(shard, self._now_ms)) is not None:
+            replica.judged(install, judged.differing, judged.held)
 
     def _tell_host(self, output: Output) -> None:
         for committed in output.committed:
@@ -419,8 +497,8 @@ class ReplicaRunner:
             self.host.confirmed(confirmed)
         for feed in output.feeds:
             page = self.host.feed(feed)
-            if not page.withheld:
-                replica = self.core.shard(feed.shard, self._now_ms)
+            replica = self.core.shard(feed.shard, self._now_ms)
+            if replica is not None and not page.withheld:
                 replica.feed(
                     feed.node,
                     feed.install,
@@ -432,9 +510,16 @@ class ReplicaRunner:
         for wanted in output.states_wanted:
             pieces = self.host.state(wanted)
             replica = self.core.shard(wanted.shard, self._now_ms)
-            replica.state_copy(wanted.node, pieces)
+            if replica is not None:
+                replica.state_copy(wanted.node, pieces)
         for asked in output.pin_asks:
-            self.host.pin_asked(asked)
+            if isinstance(asked, Carry):
+                self.core.folding.carried(asked.shard, self.host.carry(asked))
+                self.core.stir(asked.shard)
+            elif isinstance(asked, Come):
+                self.host.come(asked)
+            else:
+                self.host.pin_asked(asked)
         copied: list[StoreOp] = []
         for shard, piece in output.state_copies:
             copied += self.host.copied(shard, piece)

@@ -21,7 +21,7 @@ from ...runtime.hosting.replica_host import ReplicaHost
 from ...runtime.hosting.replica_states import ReplicaStates
 from ...runtime.hosting.replicated_committer import ReplicatedCommitter
 from ...runtime.hosting.result_options import ResultOptions
-from ...runtime.journal import Journal
+from ...runtime.journal import Journal, MatchLine
 from ...runtime.link import Endpoint
 from ...runtime.options import SupervisorOptions
 from ...runtime.pin_table import PinTable
@@ -149,13 +149,18 @@ class Hosting:
         """Let those actors work that were woken."""
         self.supervisor.work()
 
-    def detach(self, match: str) -> None:
+    def detach(self, match: str, *, again: bool = False) -> None:
         """Log that the match leaves its home, and hold it from then on."""
-        self.supervisor.detach(match)
+        self.supervisor.detach(match, again=again)
 
     def attach(self, match: str) -> None:
-        """Log that it stays there."""
+        """Log that it stays there, or goes there."""
         self.supervisor.attach(match)
+
+    def arrived(self, line: MatchLine) -> None:
+        """It has come home: its deadline counts here, and so does its result."""
+        self.supervisor.arrived(line)
+        self.reporter.arrived(line)
 
     def forsake(self, match: str) -> None:
         """It is in another shard from now on."""

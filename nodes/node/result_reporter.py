@@ -82,6 +82,11 @@ class ResultReporter:
         """The shard is served here no longer."""
         self._outbox.release(shard)
 
+    def arrived(self, line: MatchLine) -> None:
+        """A match has come to its home: tell what that owes, if it is served here."""
+        if self.telling:
+            self._outbox.arrived(line)
+
     def took(self, shard: int, state: MatchState) -> None:
         """A change was committed here, which led to this state."""
         self._outbox.took(shard, state)

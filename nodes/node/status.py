@@ -8,8 +8,8 @@ from typing import Any
 
 from ...runtime.budget import GuardStatistics
 from ...runtime.hosting.outbox import OutboxStatistics
-from ...runtime.hosting.replica_states import HostingStatistics
 from ...runtime.hosting.replicated_committer import ReplicatedCommitterStatistics
+from ...runtime.hosting.statistics import HostingStatistics
 from ...runtime.journal import JournalStatistics
 from ...runtime.link import EndpointStatistics
 from ...runtime.replication.node_statistics import NodeStatistics

@@ -155,6 +155,15 @@ class Crew:
             self._actors[match].stop(StopReason.RELEASED, "no_owner")
             self._remove(match)
 
+    def get_at(self, match: str, shard: int) -> MatchActor | None:
+        """The match's actor where the match is. One that serves it elsewhere was left
+        behind: it is stopped."""
+        actor = self._actors.get(match)
+        if actor is None or actor.place == (shard if shard >= SHARDS_MAX else 0):
+            return actor
+        self.forsake(match)
+        return None
+
     def forsake(self, match: str) -> None:
         """The match goes on in another shard: its actor is stopped."""
         actor = self._actors.get(match)

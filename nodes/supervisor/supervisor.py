@@ -224,25 +224,24 @@ class Supervisor:
     def adopt(
         self, shard: int, epoch: int, outage_ms: int = 0, ahead_ms: int = 0
     ) -> None:
-        """Serve the shard from now on. Matches that are here already stay.
-
-        Their deadlines are armed. `outage_ms`: nobody could act in it for so long
-        before; it is credited where the game says so. `ahead_ms`: by so much the
-        shard's time is ahead of this node's clock."""
+        """Serve the shard from now on. Matches that are here already stay, deadlines
+        are armed. `outage_ms`: nobody could act in it for so long before; it is
+        credited where the game says so. `ahead_ms`: by so much the shard's time is
+        ahead of this node's clock."""
         self._epochs[shard] = epoch
         self._crew.times.begin(shard, ahead_ms)
         if self._source is None:
             return
-        for line in self._source.lines(shard):
-            if line.armed_ms is None or line.ended or line.quarantined:
-                continue
-            if line.pinned != (shard if shard >= SHARDS_MAX else 0):
-                continue  # it is leaving, or has left
+        for line in filter(self._arm_stored, self._source.lines(shard)):
             self._outages.owe(line, outage_ms)
-            if self._crew.get(line.match) is None:
-                at_ms = line.armed_ms - ahead_ms
-                self._timer.arm(line.match, _ANY_REVISION, at_ms)
         self._credit_some()
+
+    def _arm_stored(self, line: MatchLine) -> bool:
+        """Whether it has a deadline that counts in its shard."""
+        at_ms, ahead_ms = line.armed_in(line.shard), self._crew.times.ahead_ms
+        if at_ms is not None and self._crew.get(line.match) is None:
+            self._timer.arm(line.match, _ANY_REVISION, at_ms - ahead_ms(line.shard))
+        return at_ms is not None
 
     def release(self, shard: int) -> None:
         """Serve the shard no longer: its actors are stopped."""
@@ -268,12 +267,12 @@ class Supervisor:
         """
         return self._own.put(match, NoteDelivered(index))
 
-    def detach(self, match: str) -> None:
-        """Log that the match leaves its home, and hold it from then on."""
-        self._own.put(match, Detach(SHARDS_MAX))
+    def detach(self, match: str, *, again: bool = False) -> None:
+        """Log that the match leaves its home; `again`: that it stays in its shard."""
+        self._own.put(match, Detach(SHARDS_MAX, again))
 
     def attach(self, match: str) -> None:
-        """Log that a match that was to leave stays at home: it goes on there."""
+        """Log that the match stays at home, after all; or goes there from its shard."""
         self._own.put(match, Attach())
 
     async def command(self, match: str, asked: Intervention) -> Answer:
@@ -290,8 +289,13 @@ class Supervisor:
         """As `command`, without an async library: `tell` hears the answer."""
         self._own.ask(match, asked, tell)
 
+    def arrived(self, line: MatchLine) -> None:
+        """A match has come home: its deadline is armed, if it is served here."""
+        if line.shard in self._epochs:
+            self._arm_stored(line)
+
     def forsake(self, match: str) -> None:
-        """The match is in another shard from now on."""
+        """The match is in another shard."""
         self._crew.forsake(match)
 
     def set_apart(self, match: str, code: str) -> None:
@@ -404,10 +408,10 @@ class Supervisor:
         Raises:
             MailboxFull: There are too many actors.
         """
-        actor = self._crew.get(match)
+        shard = self._pins.shard_of(match)
+        actor = self._crew.get_at(match, shard)
         if actor is not None:
             return actor if epoch in (None, actor.epoch) else None
-        shard = self._pins.shard_of(match)
         if self._source is None or self._closed or shard not in self._epochs:
             return None
         found = self._source.get(match)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ..control_plane import SHARDS_MAX
 from ..errors import CodecError, JournalCorrupt
 from ..games import UnknownGame
 from ..journal import (
@@ -218,8 +219,11 @@ class Arrivals:
         if known is None or known.shard in (-1, line.shard):
             return False
         index = known.index if held is None else held.index
-        # At the same record it has left its home: the pinned one is what counts.
-        return index > last or (index == last and known.shard > line.shard)
+        if index == last and line.shard < SHARDS_MAX <= known.shard:
+            # By that record it has left its home, and the pinned one is what counts; or
+            # it has come home.
+            return bool(line.pinned)
+        return index > last
 
     def _arrived(self, part: Part) -> tuple[HotMatch, MatchLine]:
         line = part.line

@@ -10,7 +10,7 @@ memory when it is durable (`written`), and given out again if it is not (`failed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..journal import (
     Buried,
@@ -31,6 +31,9 @@ __all__ = ["Checkpoints", "save"]
 # Matches that are packed at once, at 10 to 50 us each: no action waits longer for it.
 _MATCHES_MAX = 64
 
+# Bytes of records that are written in one operation.
+_PART_BYTES = 1024 * 1024
+
 # Bytes that a saved match counts for beside its state and records.
 _LINE_BYTES = 256
 
@@ -43,6 +46,7 @@ class _ShardLog:
         "dirty",
         "entries",
         "epoch",
+        "held_back",
         "pending",
         "seq",
         "since_ms",
@@ -58,10 +62,12 @@ class _ShardLog:
         self.dirty: dict[str, HotMatch] = {}
         self.target: tuple[int, int] | None = None
         self.pending: list[HotMatch] = []
+        self.held_back: tuple[int, int] | None = None
+        """What follows this place must be found again, whatever is saved."""
 
     def begin(self) -> None:
         """A checkpoint of what is here now."""
-        self.target = (self.seq, self.epoch)
+        self.target = self.held_back or (self.seq, self.epoch)
         self.pending = list(self.dirty.values())
         self.entries = self.bytes = 0
 
@@ -108,6 +114,18 @@ class Checkpoints:
         log = self._log(shard)
         if seq > log.seq:
             log.seq, log.epoch = seq, epoch
+
+    def place(self, shard: int) -> tuple[int, int]:
+        """How far the shard's log is in the states."""
+        log = self._log(shard)
+        return (log.seq, log.epoch)
+
+    def hold_back(self, shard: int, place: tuple[int, int] | None) -> None:
+        """Checkpoints of the shard go no further than there, until told otherwise."""
+        log = self._log(shard)
+        log.held_back = place
+        if place is not None and log.target is not None:
+            log.target = min(log.target, place)
 
     def touch(self, match: HotMatch, now_ms: int) -> None:
         """Something of it must be written, though no entry says so."""
@@ -186,9 +204,9 @@ def save(match: HotMatch) -> Iterable[StoreOp]:
     match.in_flight += 1
     first = max(match.emitted + 1, match.first)
     if first <= match.index:
-        records = tuple(match.tail[first - match.first :])
+        records = match.tail[first - match.first :]
         match.emitted = match.index
-        yield SavedHistory(match.match, first, records)
+        yield from _history(match.match, first, records)
     for index, snapshot in match.marks:
         yield SavedMark(match.match, index, pack_mark(snapshot))
     match.marks.clear()
@@ -202,6 +220,19 @@ def save(match: HotMatch) -> Iterable[StoreOp]:
         match.in_flight -= 1
     else:
         yield SavedState(line, b"")
+
+
+def _history(match: str, first: int, records: Sequence[bytes]) -> Iterator[StoreOp]:
+    """In parts: of a match that has just come there may be much."""
+    part: list[bytes] = []
+    size = 0
+    for packed in records:
+        if part and size + len(packed) > _PART_BYTES:
+            yield SavedHistory(match, first, tuple(part))
+            first, part, size = first + len(part), [], 0
+        part.append(packed)
+        size += len(packed)
+    yield SavedHistory(match, first, tuple(part))
 
 
 def _size(op: StoreOp) -> int:

@@ -116,6 +116,12 @@ class ResultOutbox:
         for match in [m for m, r in self._results.items() if r.shard == shard]:
             self._forget(match)
 
+    def arrived(self, line: MatchLine) -> None:
+        """A match has come to that shard, perhaps to one that is served here."""
+        owes = line.ended and not line.reported
+        if owes and line.shard in self._served and self._add(line.shard, line.match):
+            self._wake()
+
     def took(self, shard: int, state: MatchState) -> None:
         """A change was committed here, which led to this state."""
         if state.reported:

@@ -17,13 +17,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ..clock import Clock
-from ..journal import StoreOp
+from ..control_plane import SHARDS_MAX
+from ..journal import MatchLine, StoreOp
 from ..match_change import Change
-from ..replica_runner import FeedPage, Judged, Leaving
-from ..replication.message import Entry, Piece
+from ..replica_runner import FeedPage, Judged, News
+from ..replication.message import Entry, Piece, Raw
 from ..replication.output import (
     Alarm,
     Attach,
+    Carry,
+    Come,
     Committed,
     Confirmed,
     Demoted,
@@ -58,11 +61,15 @@ class Matches(Protocol):
     def work(self) -> None:
         """Let those actors work that were woken."""
 
-    def detach(self, match: str) -> None:
-        """Log that the match leaves its home, and hold it from then on."""
+    def detach(self, match: str, *, again: bool = False) -> None:
+        """Log that the match leaves its home, and hold it from then on; `again`: that
+        it stays where it is pinned."""
 
     def attach(self, match: str) -> None:
-        """Log that it stays there."""
+        """Log that it stays at home; or goes home, and is held."""
+
+    def arrived(self, line: MatchLine) -> None:
+        """A match has come home."""
 
     def forsake(self, match: str) -> None:
         """It is in another shard from now on."""
@@ -85,7 +92,15 @@ class States(Protocol):
 
     def split(self, split: Split) -> tuple[StoreOp, ...]: ...
 
-    def take_leaving(self) -> Sequence[Leaving]: ...
+    def carry(self, carry: Carry) -> Sequence[Raw]: ...
+
+    def come(self, shard: int, match: str) -> None: ...
+
+    def wipe(self, shard: int) -> None: ...
+
+    def line(self, match: str) -> MatchLine | None: ...
+
+    def take_leaving(self) -> Sequence[News]: ...
 
     def state_pieces(self, match: str) -> tuple[Piece, ...]: ...
 
@@ -147,15 +162,43 @@ class ReplicaHost:
         self._report()
         return ops
 
+    def fixed(self, match: str) -> str:
+        """Why the match cannot be pinned, or folded back."""
+        line = self._states.line(match)
+        if line is None or line.shard < 0:
+            return "no_such_match"
+        return line.quarantined or ("ended" if line.ended else "")
+
     def pin_asked(self, asked: Detach | Attach) -> None:
         """Have the match log it."""
         if isinstance(asked, Detach):
-            self._matches.detach(asked.match)
+            again = asked.shard >= SHARDS_MAX
+            self._matches.detach(asked.match, again=again)
         else:
             self._matches.attach(asked.match)
         self._matches.work()
 
-    def take_leaving(self) -> Sequence[Leaving]:
+    def carry(self, carry: Carry) -> Sequence[Raw]:
+        """All of a match, in pieces for the log of its home."""
+        records = self._states.carry(carry)
+        self._report()
+        return records
+
+    def come(self, come: Come) -> None:
+        """What came by the log is the match: its deadline counts again."""
+        self._matches.forsake(come.match)
+        self._states.come(come.shard, come.match)
+        line = self._states.line(come.match)
+        if line is not None:
+            self._matches.arrived(line)
+        self._report()
+
+    def gone(self, shard: int) -> None:
+        """A pinned shard is no more."""
+        self._states.wipe(shard)
+        self._report()
+
+    def take_leaving(self) -> Sequence[News]:
         """News of the matches that leave their shards."""
         return self._states.take_leaving()
 

@@ -16,14 +16,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import ClassVar
 
 from ...engine.record import Record
+from ..control_plane import SHARDS_MAX
 from ..errors import CodecError, JournalCorrupt
 from ..fitness import Games
 from ..journal import (
@@ -39,9 +38,10 @@ from ..match_change import Change
 from ..match_codec import FindMachine
 from ..match_state import MatchState
 from ..record_codec import unpack_record
-from ..replica_runner import FeedPage, Judged, Leaving
-from ..replication.message import Entry, Piece
-from ..replication.output import Alarm, Feed, Install, Split
+from ..replica_runner import FeedPage, Judged, News
+from ..replication.message import Entry, Piece, Raw
+from ..replication.output import Alarm, Carry, Feed, Install, Split
+from ..replication.parcel import is_parcel
 from ..replication.pinning import BASE_EPOCH, BASE_SEQ
 from ..replication.recovered import Recovered
 from .arrivals import Arrivals
@@ -50,49 +50,15 @@ from .coming_history import ComingHistory
 from .feed import Feeder
 from .hot_match import HotMatch, blank_line, line_of, line_of_creation, placed_by
 from .options import HostingOptions
+from .parcels import Parcels, pack_all
 from .past import MARK_EVERY, pack_mark
 from .restore import CannotRestore, play
 from .retention import Retention
 from .roster import Roster
+from .statistics import HostingStatistics
 from .verdicts import Verdicts
 
-__all__ = ["HostingStatistics", "ReplicaStates"]
-
-
-@dataclass(frozen=True, slots=True)
-class HostingStatistics:
-    """What is here, and what has been."""
-
-    GAUGES: ClassVar[frozenset[str]] = frozenset(
-        {"matches", "hot", "stuck", "quarantined", "dirty", "tail_bytes"}
-    )
-
-    matches: int
-    """In memory, at least with their line."""
-    hot: int
-    stuck: int
-    """Set apart, since they cannot be carried on here."""
-    quarantined: int
-    """All that are set apart."""
-    dirty: int
-    """Changed since they were given out to be written."""
-    tail_bytes: int
-    """Of records that are not known to be in the stored history."""
-    applied: int
-    repaired: int
-    """Differed, and did not when they were derived again."""
-    set_apart: int
-    woken: int
-    wake_failures: int
-    passivated: int
-    put_away: int
-    """Ended ones that left the memory."""
-    buried: int
-    copies_taken: int
-    manifests_differed: int
-    """Matches that came otherwise than the owner has them, and were sent again."""
-    checkpoints: int
-    alarms: int
+__all__ = ["ReplicaStates"]
 
 
 class ReplicaStates:
@@ -114,6 +80,7 @@ class ReplicaStates:
         self._roster = Roster(find_machine, store, self._options)
         self._arrivals = Arrivals(self._roster)
         self._verdicts = Verdicts(self._roster, store)
+        self._parcels = Parcels(self._roster)
         self._feeder = Feeder(
             self._roster, store, self._options.transfer_bytes, self._roster.alarm
         )
@@ -143,7 +110,8 @@ class ReplicaStates:
             checkpoints.start_at(shard, found.base_seq, found.base_epoch)
             try:
                 for line in self._store.manifest(shard):
-                    if not (line.ended or line.buried):
+                    over = line.ended and shard < SHARDS_MAX
+                    if not (over or line.buried):
                         self._roster.found(line)
             except JournalCorrupt as error:
                 self._roster.wipe(shard)
@@ -157,6 +125,9 @@ class ReplicaStates:
 
     def apply(self, shard: int, entry: Entry) -> None:
         """An entry is committed, and was decided elsewhere: do it again here."""
+        if is_parcel(entry.record):
+            self._parcels.take(shard, entry)
+            return
         match = self._expecting(shard, entry)
         if match is None:
             return
@@ -377,7 +348,16 @@ class ReplicaStates:
             self._given[id(op)] = (op, match)
         return ops
 
-    def take_leaving(self) -> list[Leaving]:
+    def carry(self, carry: Carry) -> Sequence[Raw]:
+        """All of a pinned match, in pieces for the log of its home; none: it cannot be
+        read."""
+        return pack_all(self._feeder, carry.shard, carry.match, carry.revision)
+
+    def come(self, shard: int, match: str) -> None:
+        """What came of the match by the log of its home is the match."""
+        self._parcels.open(shard, match)
+
+    def take_leaving(self) -> list[News]:
         """News of the matches that leave their shards, since the last time."""
         news, self._roster.news = self._roster.news, []
         return news
@@ -385,6 +365,8 @@ class ReplicaStates:
     def wipe(self, shard: int) -> None:
         """The shard's matches are here no longer."""
         self._arrivals.wipe(shard)
+        self._parcels.wipe(shard)
+        self._homes.pop(shard, None)
         self._roster.wipe(shard)
         self._shards.discard(shard)
         self._store.wipe(shard)
@@ -478,7 +460,8 @@ class ReplicaStates:
             roster.tiers.forget(match)
             roster.counts["passivated"] += 1
         try:
-            for burial in self._retention.walk(self._shards, now_ms):
+            homes = (shard for shard in self._shards if shard < SHARDS_MAX)
+            for burial in self._retention.walk(homes, now_ms):
                 known = burial.line.match
                 if known not in roster.matches and known not in self._burials:
                     self._burials[known] = burial
@@ -526,6 +509,8 @@ class ReplicaStates:
         """The match that the entry is next for; None if it is not to be applied."""
         self._shards.add(shard)
         roster = self._roster
+        if self._parcels.next_is(shard, entry):
+            self._parcels.open(shard, entry.match)
         match = roster.matches.get(entry.match)
         if match is None:
             line = roster.stored_line(shard, entry.match)

@@ -16,8 +16,9 @@ from ..control_plane import SHARDS_MAX
 from ..errors import JournalCorrupt
 from ..journal import MatchLine, StoreReader
 from ..match_codec import FindMachine
-from ..replica_runner import Leaving
+from ..replica_runner import Leaving, News, Returning
 from ..replication.output import Alarm
+from ..replication.pin_board import Placed
 from .checkpoint import Checkpoints
 from .hot_match import INABILITIES, HotMatch, blank_line
 from .options import HostingOptions
@@ -52,8 +53,9 @@ class Roster:
         self.alarms: list[Alarm] = []
         self.now_ms = 0
         self.counts: defaultdict[str, int] = defaultdict(int)
-        self.news: list[Leaving] = []
+        self.news: list[News] = []
         """Of matches that leave their shards, not taken yet."""
+        self._placed: dict[int, Placed] = {}
         self._leaving: dict[str, Leaving] = {}
         self._shards: defaultdict[int, dict[str, HotMatch]] = defaultdict(dict)
 
@@ -70,6 +72,8 @@ class Roster:
         known = self.matches.get(match.match)
         if known is not None and known is not match:
             self.drop(known)
+            if known.shard != match.shard:
+                self._misplace(known.shard)
         self.matches[match.match] = match
         self._shards[match.shard][match.match] = match
         match.used_ms = self.now_ms
@@ -84,6 +88,8 @@ class Roster:
         state = match.state
         if state is not None and not match.stuck:
             match.pinned, match.pins = state.pinned, state.pins
+        if match.shard >= SHARDS_MAX:
+            self._note_placed(match)
         leaves = match.pinned and match.shard < SHARDS_MAX
         known = self._leaving.get(match.match)
         if leaves:
@@ -94,6 +100,18 @@ class Roster:
                 self.news.append(news)
         elif known is not None:
             self._stays(match.match)
+
+    def _note_placed(self, match: HotMatch) -> None:
+        ended = match.line.ended if match.state is None else match.state.ended
+        placed = Placed(match.match, -1 if match.pinned else match.index, ended)
+        if self._placed.get(match.shard) != placed:
+            self._placed[match.shard] = placed
+            self.news.append(Returning(match.shard, placed))
+
+    def _misplace(self, shard: int) -> None:
+        """A pinned shard's match is not there any more, here."""
+        if self._placed.pop(shard, None) is not None:
+            self.news.append(Returning(shard, None))
 
     def _stays(self, match: str) -> None:
         known = self._leaving.pop(match, None)
@@ -108,6 +126,7 @@ class Roster:
         members.pop(match.match, None)
         if not members:
             del self._shards[match.shard]
+        self._misplace(match.shard)
         match.shard = shard
         self._shards[shard][match.match] = match
         self.note_place(match)
@@ -131,6 +150,7 @@ class Roster:
             self.drop(match)
         for news in [n for n in self._leaving.values() if n.shard == shard]:
             self._stays(news.match)  # of ended ones too, which were not in memory
+        self._misplace(shard)
         self.checkpoints.wipe(shard)
 
     def stored_line(self, shard: int, match: str) -> MatchLine | None:

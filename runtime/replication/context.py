@@ -72,6 +72,10 @@ class Context:
         own copy or from the owner, has nothing to acknowledge, or to claim, with."""
         return not self.pinned or self.data.durable_seq >= 1
 
+    def lacks_base(self) -> bool:
+        """In a pinned shard's in-sync set, without what its log begins behind."""
+        return self.pinned and not self.based and self.in_isr()
+
     def alarm(self, code: str, message: str) -> None:
         self.effects.alarms.append(Alarm(self.shard, code, message))
 

@@ -16,7 +16,9 @@ from .message import Message, Piece
 from .output import (
     Alarm,
     Attach,
+    Carry,
     CasRequest,
+    Come,
     Committed,
     Confirmed,
     Demoted,
@@ -47,6 +49,8 @@ class RecordWrite:
     expected: int
     record: ShardRecord
     companions: tuple[Write, ...] = ()
+    deletes: bool = False
+    """The record is deleted; `record` is the one that stood there, with the nonce."""
 
     @property
     def nonce(self) -> str:
@@ -63,6 +67,7 @@ class Effects:
         "confirmed",
         "demoted",
         "feeds",
+        "gone",
         "installs",
         "journal",
         "list_again",
@@ -116,6 +121,7 @@ class Effects:
             demoted=tuple(self.demoted),
             installs=tuple(self.installs),
             splits=tuple(self.splits),
+            gone=tuple(self.gone),
             ticket=ticket,
             journal=tuple(self.journal),
             sends=tuple(self.sends),
@@ -140,6 +146,7 @@ class Effects:
         self.demoted: list[Demoted] = []
         self.installs: list[Install] = []
         self.splits: list[Split] = []
+        self.gone: list[int] = []
         self.journal: list[JournalOp] = []
         self.sends: list[Send] = []
         self.committed: list[Committed] = []
@@ -148,6 +155,6 @@ class Effects:
         self.feeds: list[Feed] = []
         self.states_wanted: list[StateWanted] = []
         self.state_copies: list[tuple[int, Piece]] = []
-        self.pin_asks: list[Detach | Attach] = []
+        self.pin_asks: list[Detach | Attach | Carry | Come] = []
         self.table: list[ShardEntry] = []
         self.list_again = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .context import Context
 from .install import InstallFeed
 from .message import Append, Entry, InstallAcked, ManifestLine, Nacked, Piece
+from .parcel import is_parcel
 from .peer import Peer
 
 __all__ = ["Feeder"]
@@ -245,7 +246,22 @@ class Feeder:
         )
         context.effects.send(peer.node, append)
 
+    def _may_cut(self) -> bool:
+        """A match that came by the log, and is not at home yet (`folding.py`), is in no
+        state that a learner could be sent."""
+        shard = self._context.shard
+        if shard in self._context.me.pins.guests:
+            return False
+        return not any(
+            is_parcel(entry.record)
+            for committed in self._context.effects.committed
+            if committed.shard == shard
+            for entry in committed.entries
+        )
+
     def _begin_install(self, peer: Peer, now_ms: int) -> None:
+        if not self._may_cut():
+            return  # it is looked at again in time
         self._installs += 1
         boot = peer.boot
         peer.begin_anew(self.serial, boot)

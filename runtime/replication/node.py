@@ -13,23 +13,25 @@ It knows no clock, no coordinator and no disk: `runtime/replica_runner.py` does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from ..control_plane import ClusterRecord, Keys, ShardRecord
+from ..control_plane import ClusterRecord, Keys
 from ..coordinator import CasOk, CasOutcome, CasUnknown, Change, Listing
+from ..errors import NotServing
 from ..fleet import Fleet
 from ..pin_table import PinTable
 from .effects import Effects, RecordWrite
-from .handovers import Handovers
+from .folding import Folding
 from .heartbeat import Heartbeat
 from .identity import Identity, Stage
 from .journal_mirror import JournalMirror
 from .me import Me
 from .message import Alive, Message, Raw
-from .node_statistics import NodeCounters, NodeStatistics
+from .node_statistics import NodeCounters
+from .node_view import NodeView
 from .options import ReplicationOptions
 from .output import Output
 from .pin_board import PinBoard
+from .pinning import commit_intent
 from .placer import Placer
 from .placing import Placing
 from .readings import Reading, Readings
@@ -37,14 +39,13 @@ from .record_writer import Answer, Origin, RecordWriter
 from .recovered import Recovered
 from .role import Role
 from .shard import ShardReplica
-from .shard_statistics import ShardStatistics
 from .shards import Shards
 from .timers import Timers
 
 __all__ = ["NodeReplicas"]
 
 
-class NodeReplicas:
+class NodeReplicas(NodeView):
     """One process's replicas.
 
     `boot` is drawn anew by each process and has no dot. `layout` has the wanted nodes
@@ -94,6 +95,10 @@ class NodeReplicas:
             self._readings.expect(shard)
         self._writer = RecordWriter(keys)
         self._heartbeat = Heartbeat(node, options.heartbeat_ms)
+        self.folding = Folding(
+            self._me, self._effects, options, self._shards, self._readings
+        )
+        """What folds pinned matches back; `pin_board` is told what the host knows."""
         self._counters = NodeCounters()
         self.placing = Placing(
             self._me,
@@ -116,11 +121,6 @@ class NodeReplicas:
 
     # What the coordinator says.
 
-    @property
-    def revision(self) -> int:
-        """The coordinator's newest revision that was seen."""
-        return self._readings.revision
-
     def listing(self, listing: Listing, asked_at: int, now_ms: int) -> None:
         """Everything under the cluster's prefix, as read.
 
@@ -139,6 +139,7 @@ class NodeReplicas:
         self._me.ident = self._identity.ident  # shards judge by it what they read
         for reading in self._readings.listing(listing):
             self._take(reading)
+        self._touched |= dict.fromkeys(self._me.pins.guests)
 
     def changed(self, changes: Sequence[Change], now_ms: int) -> None:
         """One transaction, as a watch told of it."""
@@ -234,7 +235,8 @@ class NodeReplicas:
             self._identity_ticket = 0
             self._identity.persist_failed()
         for shard in self._waiting.pop(ticket, ()):
-            self._touch(shard).persist_failed(ticket, self._now_ms)
+            if shard in self._shards:
+                self._touch(shard).persist_failed(ticket, self._now_ms)
 
     def disk_ok(self, now_ms: int) -> None:
         """The journal works again."""
@@ -276,22 +278,29 @@ class NodeReplicas:
         """Begin to give a match that is served here a shard of its own.
 
         Raises:
-            NotServing, PinRefused: It cannot be pinned, or not here.
+            PinRefused: It cannot be, now or here.
         """
         self._note(now_ms)
         self._me.pins.check_free(match)
         self._touch(self.pins.home(match)).pin(match, self._now_ms)
 
-    def left(self, shard: int, match: str, target: int, n: int, now_ms: int) -> None:
-        """The match's copy leaves `shard`: see `replica_runner.Leaving`."""
-        self._note(now_ms)
-        self._me.pins.left(shard, match, target, n)
-        self._touched |= dict.fromkeys(s for s in (shard, target) if s in self._shards)
+    def fold(self, match: str, now_ms: int) -> None:
+        """Begin to fold a pinned match back that is served here.
 
-    def shard(self, shard: int, now_ms: int) -> ShardReplica:
-        """One shard's replica, to be told something: see there."""
+        Raises:
+            PinRefused: It cannot be, now or here.
+        """
         self._note(now_ms)
-        return self._touch(shard)
+        self.folding.fold(match, self._now_ms)
+
+    def stir(self, *shards: int) -> None:
+        """Something is new of these, if they are here."""
+        self._touched |= dict.fromkeys(s for s in shards if s in self._shards)
+
+    def shard(self, shard: int, now_ms: int) -> ShardReplica | None:
+        """One shard's replica, to be told something: see there. None: it is gone."""
+        self._note(now_ms)
+        return self._touch(shard) if shard in self._shards else None
 
     def leave(self, now_ms: int) -> None:
         """Ask to be let out of others' in-sync sets: nobody shall wait for it."""
@@ -326,9 +335,10 @@ class NodeReplicas:
         self._note(now_ms)
         self._me.clock_ms = self._now_ms if clock_ms is None else clock_ms
         self._step_identity()
-        for shard in self._timers.pop(self._now_ms):
-            self._touch(shard).tick(self._now_ms)
+        self.stir(*self._timers.pop(self._now_ms))
+        self.stir(*self.folding.settle(self._now_ms))
         ticket = self._settle()
+        self.stir(*self.folding.stirred())
         self._effects.alarms += self._readings.alarms
         self._readings.alarms.clear()
         if not self._standing_down:
@@ -339,85 +349,6 @@ class NodeReplicas:
         output = self._effects.take_output(ticket, cas, self._next_ms())
         self._counters.collected(output)
         return output
-
-    @property
-    def pins(self) -> PinTable:
-        """As far as they are known."""
-        return self._me.pins.table
-
-    @property
-    def handovers(self) -> Handovers:
-        """Of shards that this node owned, and that were moved elsewhere."""
-        return self._me.handovers
-
-    @property
-    def ident(self) -> str:
-        """The replica identity of this node's data; "" before it is known."""
-        return self._identity.ident
-
-    @property
-    def waits_for_trust(self) -> bool:
-        """It serves nothing before an operator vouches for its data."""
-        return self._identity.waits
-
-    @property
-    def boot(self) -> int:
-        """Counts the starts on this node's data; final once it may serve."""
-        return self._identity.boot
-
-    @property
-    def stirred(self) -> bool:
-        """Something came since the last `collect`: another one has something to say."""
-        return bool(self._touched)
-
-    def serving(self) -> dict[int, int]:
-        """Epoch by shard, for the shards that are served now."""
-        return {
-            shard: replica.epoch
-            for shard, replica in self._shards.items()
-            if replica.serving
-        }
-
-    def outstanding(self) -> int:
-        """Shards meant for this node that it neither serves nor follows in sync yet.
-
-        All of them until the first listing; stopped ones are not counted.
-        """
-        if not self._readings.listed:
-            return len(self._shards)
-        return self._shards.outstanding(self._readings.records, self._me)
-
-    def record(self, shard: int) -> ShardRecord | None:
-        """The newest reading of a shard's record."""
-        return self._readings.records.get(shard)
-
-    def uncommitted(self, shard: int) -> int:
-        """Entries of a shard that wait for its copies here."""
-        replica = self._shards[shard]
-        return replica.last_seq - replica.commit
-
-    def shard_statistics(self, shard: int) -> ShardStatistics:
-        """What this node's replica of a shard knows."""
-        return ShardStatistics.of(self._shards[shard])
-
-    def statistics(self) -> NodeStatistics:
-        """Gauges and counters of all shards together."""
-        return NodeStatistics.of(
-            list(self._shards.values()),
-            replace(self._counters),
-            open=self._identity.open,
-            outstanding=self.outstanding(),
-            pinned=len(self.pins),
-            writes_in_flight=self._writer.in_flight,
-        )
-
-    def check(self) -> None:
-        """The invariants of every shard; `collect` checks those that it settles.
-
-        Raises:
-            AssertionError: This core is wrong.
-        """
-        self._shards.check(may_own=self._identity.open)
 
     # Readings.
 
@@ -454,19 +385,21 @@ class NodeReplicas:
         self._counters.unknowns += isinstance(outcome, CasUnknown)
         if answer.origin is Origin.PLACER:
             self.placing.answered()
-            if isinstance(outcome, CasOk):
-                self._readings.landed(shard, outcome.revision, asked.record)
+            if isinstance(outcome, CasOk) and self._readings.landed(
+                shard, outcome.revision, asked.record
+            ):
                 self._take(Reading(shard, outcome.revision, asked.record))
             return
-        if isinstance(outcome, CasOk):
+        if shard not in self._shards:
+            return  # it is gone: a reading has told of that
+        if isinstance(outcome, CasOk) and not asked.deletes:
             self._counters.wrote(
                 self._readings.records.get(shard), asked.record, self._me.node
             )
         self._touch(shard).answered(asked.nonce, outcome, answer.moved, self._now_ms)
         if isinstance(outcome, CasOk):
-            self._regroup |= self._readings.landed(
-                shard, outcome.revision, asked.record
-            )
+            record = None if asked.deletes else asked.record
+            self._regroup |= self._readings.landed(shard, outcome.revision, record)
             self.placing.record_changed(self._now_ms)
             self._take_changes(
                 [
@@ -497,6 +430,8 @@ class NodeReplicas:
         self._now_ms = max(self._now_ms, now_ms)
 
     def _touch(self, shard: int) -> ShardReplica:
+        if shard not in self._shards:
+            raise NotServing(f"shard {shard} is no more")
         self._touched[shard] = None
         return self._shards[shard]
 
@@ -558,6 +493,11 @@ class NodeReplicas:
 
     def _settle_one(self, shard: int) -> None:
         replica = self._shards[shard]
+        if replica.vanish():
+            self._forget(shard)
+            return
+        if replica.context.lacks_base():
+            self._commit_intent(shard)
         replica.settle(self._now_ms)
         due_ms = replica.due_ms()
         if due_ms is not None:  # it has just done what was due by now
@@ -570,12 +510,28 @@ class NodeReplicas:
             else:
                 self._owning[shard] = owning
 
+    def _commit_intent(self, shard: int) -> None:
+        match = self.pins.match_of(shard)
+        if match is not None:
+            home = self._shards[self.pins.home(match)]
+            if home.ownership is None and commit_intent(match, home.data):
+                self._touch(home.context.shard)
+
+    def _forget(self, shard: int) -> None:
+        """A pinned shard is no more."""
+        del self._shards[shard]
+        self._owning.pop(shard, None)
+        self._readings.forget(shard)
+        self.folding.forget(shard)
+        self._regroup = True
+
     def _on_persisted(self, ticket: int) -> None:
         if ticket == self._identity_ticket != 0:
             self._identity_ticket = 0
             self._identity.persisted()
         for shard in self._waiting.pop(ticket, ()):
-            self._touch(shard).persisted(ticket, self._now_ms)
+            if shard in self._shards:
+                self._touch(shard).persisted(ticket, self._now_ms)
 
     def _beat(self) -> None:
         if self._identity.stage is Stage.TAKEN:
@@ -595,6 +551,7 @@ class NodeReplicas:
             self._timers.next_ms(),
             self._heartbeat.due_ms(),
             self._identity.due_ms(),
+            self.folding.due_ms(self._now_ms),
             None if down else self.placing.due_ms(self._owning),
         )
         return min((time for time in times if time is not None), default=None)

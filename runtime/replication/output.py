@@ -18,7 +18,9 @@ __all__ = [
     "Alarm",
     "Appended",
     "Attach",
+    "Carry",
     "CasRequest",
+    "Come",
     "Commit",
     "Committed",
     "Confirmed",
@@ -230,7 +232,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """Let the match take no more commands, and log that it leaves its shard."""
+    """Let the match take no more commands, and log that it leaves its home `shard`.
+
+    Of a pinned shard: log that it does not go home, after all.
+    """
 
     shard: int
     match: str
@@ -238,7 +243,29 @@ class Detach:
 
 @dataclass(frozen=True, slots=True)
 class Attach:
-    """Log that the match stays in its shard, after all: it goes on there."""
+    """Log that the match stays in its home `shard`, after all: it goes on there.
+
+    Of a pinned shard: let it take no more commands, and log that it goes home.
+    """
+
+    shard: int
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """Pack all of the match, as it is in the pinned `shard`: `carried` takes it.
+    `revision`: of the coordinator, at which it was pinned."""
+
+    shard: int
+    match: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Come:
+    """What came of the match by the log of its home `shard` is the match, from now on:
+    it is pinned no longer."""
 
     shard: int
     match: str
@@ -252,6 +279,8 @@ class Output:
     demoted: tuple[Demoted, ...] = ()
     installs: tuple[Install, ...] = ()
     splits: tuple[Split, ...] = ()
+    gone: tuple[int, ...] = ()
+    """Pinned shards that are no more: forget what is here of them."""
     ticket: int = 0
     """Of `journal`; 0 when nobody waits for it."""
     journal: tuple[JournalOp, ...] = ()
@@ -266,7 +295,7 @@ class Output:
     states_wanted: tuple[StateWanted, ...] = ()
     state_copies: tuple[tuple[int, Piece], ...] = ()
     """(shard, piece): what an owner answered to `StateAsked`."""
-    pin_asks: tuple[Detach | Attach, ...] = ()
+    pin_asks: tuple[Detach | Attach | Carry | Come, ...] = ()
     table: tuple[ShardEntry, ...] = ()
     """Rows of the shard table that changed."""
     list_again: bool = False

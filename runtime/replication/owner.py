@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..errors import NotServing, ProposalsFull, TooFewCopies
+from ..errors import NotServing, PinRefused, ProposalsFull, TooFewCopies
 from .context import Context
 from .feeder import Feeder
 from .fresh_reads import FreshReads
@@ -114,9 +114,14 @@ class Owner:
         return seq
 
     def pin(self, match: str, now_ms: int) -> None:
-        """See `NodeReplicas.pin`."""
-        if not self.serving:
-            raise NotServing(f"shard {self._context.shard} is not served here yet")
+        """See `ShardReplica.pin`."""
+        shard, record = self._context.shard, self._context.register.record
+        if not self.serving or record is None:
+            raise PinRefused("not_owner", f"shard {shard} is not served here yet")
+        if record.move is not None:
+            raise PinRefused("moving", f"shard {shard} is being moved")
+        if self.pinning.is_at(match):
+            raise PinRefused("busy", f"match {match} is being pinned")
         self.pinning.pin(match, now_ms)
 
     def confirm(self) -> int:

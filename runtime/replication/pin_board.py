@@ -1,4 +1,5 @@
-"""What a node knows of pinned matches, for all of its shards; see `pinning.py`.
+"""What a node knows of pinned matches, for all of its shards; see `pinning.py` and
+`folding.py`.
 
 `NodeReplicas` owns it and keeps it up to date; shards only read it.
 """
@@ -6,11 +7,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 from ..errors import PinRefused
 from ..pin_table import PinTable
 
-__all__ = ["PinBoard"]
+__all__ = ["Guest", "PinBoard", "Placed"]
+
+ENDED_KEPT = 1_024
+"""Pins that are gone, of which the revision is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """How the pinned match of a shard is here. `index` is that of its last record, if
+    that says that it goes home; else -1. `ended`: it is over."""
+
+    match: str
+    index: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A match came by the log of its home, as it was at its record `index` in shard
+    `pin`. `revision`: of the coordinator, when it was still pinned. `whole`: all of it
+    is here."""
+
+    pin: int
+    index: int
+    revision: int
+    whole: bool = False
 
 
 class PinBoard:
@@ -24,6 +51,14 @@ class PinBoard:
         """All keys were read as of this revision of the coordinator."""
         self.cap = 0
         """Pins that the cluster may have."""
+        self.placed: dict[int, Placed] = {}
+        """By pinned shard."""
+        self.returning: dict[int, None] = {}
+        """Those of `placed` whose match is to go home."""
+        self.guests: defaultdict[int, dict[str, Guest]] = defaultdict(dict)
+        """By home: who came, and is not known to be at home, nor to be elsewhere."""
+        self.ended: dict[str, int] = {}
+        """Matches that are pinned no longer: as of this revision."""
         self._leaving: defaultdict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
         self._by_target: dict[int, tuple[int, str]] = {}
 
@@ -54,6 +89,45 @@ class PinBoard:
         found = self._by_target.get(target)
         return -1 if found is None else found[0]
 
+    def place(self, shard: int, placed: Placed | None) -> None:
+        """News of a pinned shard's match; None: it is not here any more."""
+        self.placed.pop(shard, None)
+        self.returning.pop(shard, None)
+        if placed is not None:
+            self.placed[shard] = placed
+            if placed.index >= 0:
+                self.returning[shard] = None
+
+    def came(self, home: int, match: str, guest: Guest | None) -> None:
+        """News of a guest; None: no longer."""
+        if guest is not None:
+            self.guests[home][match] = guest
+        elif match in self.guests[home]:
+            del self.guests[home][match]
+        if not self.guests[home]:
+            del self.guests[home]
+
+    def is_home(self, match: str, guest: Guest) -> bool:
+        """It is whole, and its pin is known to be gone: so it is the match."""
+        if (
+            not guest.whole
+            or match in self.unreadable
+            or self.table.pin_of(match) == guest.pin
+        ):
+            return False
+        return max(self.complete, self.ended.get(match, 0)) >= guest.revision
+
+    def note_ended(self, match: str, revision: int) -> str | None:
+        """Its pin is gone, as of that revision. Returns a match of which that is known
+        no longer."""
+        self.ended.pop(match, None)
+        self.ended[match] = revision
+        if len(self.ended) <= ENDED_KEPT:
+            return None
+        oldest = next(iter(self.ended))
+        del self.ended[oldest]
+        return oldest
+
     def check_free(self, match: str) -> None:
         """May it be pinned?
 
@@ -61,9 +135,11 @@ class PinBoard:
             PinRefused: It is pinned, or as many matches are as may be.
         """
         if self.is_pinned(match):
-            raise PinRefused(f"match {match} is pinned already")
+            raise PinRefused("already_pinned", f"match {match} is pinned already")
         if len(self.table) >= self.cap:
-            raise PinRefused(f"{self.cap} matches are pinned: no more may be")
+            raise PinRefused(
+                "pins_full", f"{self.cap} matches are pinned: no more may be"
+            )
 
     def is_pinned(self, match: str) -> bool:
         """It has a pin, as far as is known."""

@@ -33,9 +33,11 @@ from __future__ import annotations
 from ..control_plane import Keys, PinRecord, ShardRecord, encode_record
 from ..coordinator import ABSENT, Write
 from .context import Context
+from .data import ReplicaData
 from .output import Attach, Detach
+from .parcel import is_parcel
 
-__all__ = ["BASE_EPOCH", "BASE_SEQ", "Pinning"]
+__all__ = ["BASE_EPOCH", "BASE_SEQ", "Pinning", "commit_intent"]
 
 BASE_SEQ = 1
 BASE_EPOCH = 1
@@ -43,6 +45,24 @@ BASE_EPOCH = 1
 
 ASK_AGAIN_MS = 300
 """Between two questions of the host, or for a listing."""
+
+
+def commit_intent(match: str, data: ReplicaData) -> bool:
+    """A member of a new pinned shard's in-sync set may not have been told that
+    `detach` is committed, and be told no more: the home goes on without it. The pin
+    tells: its transaction was sent when `detach` was committed, and this member has it,
+    as its last record of the match there. Returns whether it was news.
+
+    `data` is what the member has of the home, which it does not own.
+    """
+    if data.commit < data.last_seq:
+        for entry in reversed(data.log.between(data.commit + 1, data.last_seq)):
+            if entry.match == match and not is_parcel(entry.record):
+                if entry.seq <= data.durable_seq:
+                    data.commit_to(entry.seq)
+                    return True
+                return False
+    return False
 
 
 class Pinning:
@@ -62,19 +82,24 @@ class Pinning:
         self._begun[match] = now_ms
         self._context.effects.pin_asks.append(Detach(self._context.shard, match))
 
+    def is_at(self, match: str) -> bool:
+        """It is being pinned."""
+        return match in self._begun
+
     def settle(self, now_ms: int, *, may_write: bool) -> None:
         """Go on with the matches that are leaving."""
         context = self._context
         leaving = context.me.pins.leaving(context.shard)
         for match in list(self._begun):
             patience_ms = 2 * context.options.pin_hold_ms
-            if match not in leaving and now_ms - self._begun[match] > patience_ms:
-                del self._begun[match]  # it has gone, or never began to
+            gone = match not in leaving and now_ms - self._begun[match] > patience_ms
+            if gone or context.me.pins.is_pinned(match):
+                del self._begun[match]  # it is pinned, or never began to leave
         for match in list(self._asked_at):
             if match not in leaving:
                 del self._asked_at[match]
         for match, (target, n) in list(leaving.items()):
-            if context.me.pins.is_pinned(match):
+            if context.me.pins.is_pinned(match) or self._comes_home(match):
                 continue
             if not self._is_resolved():
                 return
@@ -97,12 +122,23 @@ class Pinning:
 
     def _is_resolved(self) -> bool:
         """Rule 5: nothing that was written may still land."""
-        register = self._context.register
-        return not (register.in_flight or register.unresolved() or register.outdated)
+        return self._context.register.quiet()
 
     def _has_read_all(self) -> bool:
         """Rule 5: a pin that landed would have been seen."""
         return self._context.me.pins.complete >= self._context.register.revision
+
+    def _comes_home(self, match: str) -> bool:
+        """It was pinned, and came back by the log (`folding.py`): what the host holds
+        is older, and is about to be replaced. The host may not have said so yet of what
+        is committed in this very step."""
+        context = self._context
+        return match in context.me.pins.guests.get(context.shard, ()) or any(
+            entry.match == match
+            for committed in context.effects.committed
+            if committed.shard == context.shard
+            for entry in committed.entries
+        )
 
     def _goes_on(self, match: str, now_ms: int) -> bool:
         """Rule 7. Who was asked to stay may have proposed it: there is no way back."""

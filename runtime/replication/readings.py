@@ -5,6 +5,7 @@ They come in any order: an older reading than the known changes nothing.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from .output import Alarm
 from .pin_board import PinBoard
 
 __all__ = ["Reading", "Readings"]
+
+FORGOTTEN_KEPT = 1_024
+"""Pinned shards that are gone, of which older readings are still known as older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Readings:
         self._keys = keys
         self._board = board
         self._pin_revisions: dict[str, int] = {}
+        self._forgotten: deque[int] = deque()
         self.revision = 0
         self.listed = False
         self.alarms: list[Alarm] = []
@@ -77,7 +82,8 @@ class Readings:
         """Everything, as read; the news in it. A shard that was never seen is told of
         as absent, at each listing."""
         found: set[int] = set()
-        self._list_pins(listing)
+        went_back = self._went_back(listing)
+        self._list_pins(listing, whole=not went_back)
         for entry in listing.entries:
             self._read_ident(entry.key, entry.value)
             shard = self.shard_of(entry.key)
@@ -86,6 +92,8 @@ class Readings:
             found.add(shard)
             known = self.revisions.get(shard, ABSENT)
             if entry.revision < known <= listing.revision:
+                if self._is_forgotten(shard):
+                    continue
                 fault = _went_back(entry.revision, known)
                 record = None
                 with suppress(ControlRecordInvalid):
@@ -98,9 +106,15 @@ class Readings:
                 continue
             if revision == ABSENT:
                 yield Reading(shard, ABSENT, None)
+            elif went_back and shard >= SHARDS_MAX:
+                # A pin that was made since the backup: it is not gone.
+                if not self._is_forgotten(shard):
+                    fault = _went_back(ABSENT, revision)
+                    yield Reading(shard, revision, None, fault)
             else:
                 yield from self._read(shard, listing.revision, None)
-        self._board.complete = max(self._board.complete, listing.revision)
+        if not went_back:
+            self._board.complete = max(self._board.complete, listing.revision)
         self.revision = max(self.revision, listing.revision)
         self.listed = True
 
@@ -121,13 +135,39 @@ class Readings:
         if isinstance(message, HandedOver) and message.record:
             yield from self._read(message.shard, message.revision, message.record)
 
-    def landed(self, shard: int, revision: int, record: ShardRecord) -> bool:
-        """An own write landed at `revision`; False if newer is known."""
+    def _went_back(self, listing: Listing) -> bool:
+        """Some record is older than it was, by a listing that is not: what is not in
+        it may be there all the same."""
+        for entry in listing.entries:
+            shard = self.shard_of(entry.key)
+            known = ABSENT if shard is None else self.revisions.get(shard, ABSENT)
+            if entry.revision < known <= listing.revision:
+                return True
+        return False
+
+    def _is_forgotten(self, shard: int) -> bool:
+        return shard not in self.records
+
+    def forget(self, shard: int) -> None:
+        """A pinned shard is no more."""
+        self.records.pop(shard, None)
+        self._forgotten.append(shard)
+        if len(self._forgotten) > FORGOTTEN_KEPT:
+            self.revisions.pop(self._forgotten.popleft(), None)
+
+    def pin_revision(self, match: str) -> int:
+        """Of its pin key."""
+        return self._pin_revisions.get(match, ABSENT)
+
+    def landed(self, shard: int, revision: int, record: ShardRecord | None) -> bool:
+        """An own write landed at `revision` (None: the record is deleted); False if
+        newer is known."""
         if revision <= self.revisions[shard]:
             return False
         self.revisions[shard] = revision
         self.records[shard] = record
-        self._note_history(shard, record)
+        if record is not None:
+            self._note_history(shard, record)
         return True
 
     def _read(
@@ -137,7 +177,8 @@ class Readings:
             return
         self.revisions[shard] = revision
         if value is None:
-            self.records[shard] = None
+            if shard < SHARDS_MAX or shard in self.records:
+                self.records[shard] = None
             yield Reading(shard, revision, None)
             return
         try:
@@ -162,7 +203,7 @@ class Readings:
         with suppress(ControlRecordInvalid):
             self.idents[node] = decode_record(ReplicaRecord, key, value).ident
 
-    def _list_pins(self, listing: Listing) -> None:
+    def _list_pins(self, listing: Listing, *, whole: bool) -> None:
         found: set[str] = set()
         for entry in listing.entries:
             match = self._keys.pin_of(entry.key)
@@ -170,7 +211,7 @@ class Readings:
                 found.add(match)
                 self._read_pin(match, entry.revision, entry.value)
         for match in list(self._pin_revisions):
-            if match not in found:
+            if whole and match not in found and self._board.is_pinned(match):
                 self._read_pin(match, listing.revision, None)
 
     def _read_pin(self, match: str, revision: int, value: bytes | None) -> None:
@@ -180,6 +221,9 @@ class Readings:
         self._board.unreadable.pop(match, None)
         self._board.table.unpin(match)
         if value is None:
+            old = self._board.note_ended(match, revision)
+            if old is not None and not self._board.is_pinned(old):
+                self._pin_revisions.pop(old, None)
             return
         try:
             record = decode_record(PinRecord, self._keys.pin(match), value)

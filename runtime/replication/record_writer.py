@@ -79,7 +79,7 @@ class RecordWriter:
         """Writes of shard records; those of one origin may share transactions."""
         for write in asked:
             key = self._keys.shard(write.shard)
-            record = encode_record(write.record)
+            record = None if write.deletes else encode_record(write.record)
             item = _Item(origin, Write(key, write.expected, record), write)
             (self._alone if write.companions else self._gathered).append(item)
 
@@ -139,6 +139,7 @@ class RecordWriter:
 
     @staticmethod
     def _transaction(item: _Item) -> tuple[Write, ...]:
-        """A pin compares its shard's revision: whoever has taken the shard over, or
-        only moved its revision, knows that no older pin can land any more."""
+        """A pin compares its shard's revision, and so does the end of one: whoever has
+        taken the shard over, or only moved its revision, knows that no older one can
+        land any more."""
         return (item.write, *item.companions)

@@ -12,11 +12,16 @@ compare-and-swap from the revision that was read. Rules:
 4. A record below the highest epoch that was seen in a record is not believed, nor one
    of that epoch with another owner: the coordinator went back. An entry in the log is
    as good as a record of its epoch: nothing is appended before the record is there.
+5. A pinned shard has a record as long as its match is pinned: both are made, and
+   deleted, in one transaction. One without a record is no more, if there was one
+   since this process began; else the data here may be newer than the coordinator.
 """
 
 from __future__ import annotations
 
-from ..control_plane import Move, ShardRecord
+from msgspec import structs
+
+from ..control_plane import SHARDS_MAX, Move, ShardRecord
 from ..coordinator import ABSENT, CasConflict, CasOk, CasOutcome, Write
 from ..frame import ShardEntry
 from .effects import Effects, RecordWrite
@@ -44,6 +49,7 @@ class RecordRegister:
         "_unknowns",
         "changed",
         "epoch_seen",
+        "gone",
         "in_flight",
         "known",
         "landed",
@@ -71,6 +77,8 @@ class RecordRegister:
         self.refused: ShardRecord | None = None
         """A newer one, which was not believed."""
         self._refused_revision = ABSENT
+        self.gone = False
+        """Rule 5; for good, since its number is never used again."""
         self.epoch_seen = 0
         """Invariant: no record of a lower epoch is believed."""
         self.changed = False
@@ -99,6 +107,9 @@ class RecordRegister:
             return
         if record is None:
             self.known = True
+            if self._shard >= SHARDS_MAX and revision != ABSENT:
+                self._vanish(revision)
+                return
             if revision != ABSENT or self.epoch_seen:
                 self.revision = revision
                 self.stop("shard_record_gone", "the shard's record was deleted")
@@ -131,6 +142,13 @@ class RecordRegister:
         """It stands there, and is not believed."""
         if record is not None:
             self.refused, self._refused_revision = record, revision
+
+    def _vanish(self, revision: int) -> None:
+        """Rule 5."""
+        self.revision = revision
+        self._resolved()
+        self.record = None
+        self.gone = self.changed = True
 
     def _believe(self, record: ShardRecord) -> None:
         known = self.record
@@ -183,6 +201,10 @@ class RecordRegister:
             and self.retry_at <= now_ms
         )
 
+    def quiet(self) -> bool:
+        """No write of this node's may land any more, and the newest record is known."""
+        return not (self.in_flight or self.unresolved() or self.outdated)
+
     def unresolved(self) -> bool:
         """A write may or may not have landed: move the revision."""
         return self._outstanding > 0
@@ -205,8 +227,6 @@ class RecordRegister:
         """Send one write from the revision that was read; `companions` of other keys
         land with it or not at all. `history` stays, unless it is given."""
         assert self.in_flight is None, self.in_flight
-        self._drawn += 1
-        nonce = f"{self._me.nonce_prefix}.{self._shard}.{self._drawn}"
         if history is None:
             history = 0 if self.record is None else self.record.history
         record = ShardRecord(
@@ -214,16 +234,33 @@ class RecordRegister:
             epoch=epoch,
             isr=isr,
             want=want,
-            claim=nonce,
+            claim=self._draw_nonce(),
             move=move,
             history=history,
         )
-        revision = self.revision if self.refused is None else self._refused_revision
-        self.in_flight = RecordWrite(self._shard, revision, record, companions)
-        self._outstanding += 1
-        self._outstanding_isr = _union(self._outstanding_isr, isr)
         self._question_sent = question
-        self._effects.writes.append(self.in_flight)
+        revision = self.revision if self.refused is None else self._refused_revision
+        self._send(RecordWrite(self._shard, revision, record, companions))
+
+    def delete(self, companions: tuple[Write, ...]) -> None:
+        """Delete the record that was read, in one transaction with `companions`."""
+        assert self.in_flight is None, self.in_flight
+        assert self.record is not None
+        record = structs.replace(self.record, claim=self._draw_nonce())
+        self._question_sent = 0
+        self._send(
+            RecordWrite(self._shard, self.revision, record, companions, deletes=True)
+        )
+
+    def _draw_nonce(self) -> str:
+        self._drawn += 1
+        return f"{self._me.nonce_prefix}.{self._shard}.{self._drawn}"
+
+    def _send(self, write: RecordWrite) -> None:
+        self.in_flight = write
+        self._outstanding += 1
+        self._outstanding_isr = _union(self._outstanding_isr, write.record.isr)
+        self._effects.writes.append(write)
 
     def answered(self, nonce: str, outcome: CasOutcome, moved: bool, now: int) -> None:
         """What became of the write in flight. `moved`: a conflict, of this key."""
@@ -232,7 +269,8 @@ class RecordRegister:
             return  # a reading resolved it before its answer came
         self.in_flight = None
         if isinstance(outcome, CasOk):
-            self.observe(outcome.revision, write.record)
+            landed = None if write.deletes else write.record
+            self.observe(outcome.revision, landed)
         elif isinstance(outcome, CasConflict):
             self._on_conflict(moved)
         else:

@@ -23,7 +23,7 @@ import msgspec
 
 from ..control_plane import ShardRecord
 from ..coordinator import ABSENT, CasOutcome
-from ..errors import NotServing, RecoveryRefused
+from ..errors import NotServing, PinRefused, RecoveryRefused
 from .context import Context
 from .data import ReplicaData
 from .effects import Effects
@@ -49,9 +49,9 @@ from .message import (
     StateCopy,
 )
 from .options import ReplicationOptions
-from .output import Demoted, Install, Split, StateWanted
+from .output import Demoted, Install, StateWanted
 from .owner import Owner
-from .pinning import BASE_EPOCH, BASE_SEQ
+from .pinned_base import PinnedBase
 from .recovered import RecoveredShard
 from .recovery import Recovery, RecoveryOrder
 from .register import Isr, RecordRegister
@@ -61,20 +61,17 @@ from .takeover import Takeover
 __all__ = ["ShardReplica"]
 
 
-_NONE: frozenset[str] = frozenset()
-
-
 class ShardReplica:
     """Call `settle` once after the inputs of a step, then collect `effects`."""
 
     __slots__ = (
         "_asked",
+        "_base",
         "_ident",
         "_now_ms",
         "_checked_promise",
         "_owned_epoch",
         "_recovery",
-        "_splitting",
         "context",
         "data",
         "follower",
@@ -106,7 +103,7 @@ class ShardReplica:
         self.ownership: Owner | None = None
         """Invariant: it is there exactly while the role is OWNER."""
         self.role = Role.IDLE
-        self._splitting: str | None = None  # the match whose base is being persisted
+        self._base = PinnedBase(self.context)
         self._asked = 0
         self._ident = me.ident
         self._now_ms = 0
@@ -165,6 +162,14 @@ class ShardReplica:
         self.register.observe(revision, record)
         if self.register.changed:
             self._follow_record(now_ms)
+
+    def vanish(self) -> bool:
+        """If there is no such shard any more: forget what was here of it."""
+        if not self._base.gone:
+            return False
+        self._demote()
+        self._base.end(installing=self.follower.taker.open)
+        return True
 
     def answered(
         self, nonce: str, outcome: CasOutcome, moved: bool, now_ms: int
@@ -255,8 +260,8 @@ class ShardReplica:
         hold may yet be committed, so their numbers are taken.
         """
         failed = self.data.persist_failed(ticket)
-        if failed and self._splitting is not None and not self.context.based:
-            self._split_back()
+        if failed:
+            self._base.persist_failed()
         if not failed or self.ownership is None:
             return
         unsent_from = self.ownership.unsent_from()
@@ -294,10 +299,10 @@ class ShardReplica:
         """Begin to give the match a shard of its own.
 
         Raises:
-            NotServing: Ask the owner.
+            PinRefused: It cannot be, now or here.
         """
         if self.ownership is None:
-            raise NotServing(f"shard {self.context.shard} is not owned by this node")
+            raise PinRefused("not_owner", f"ask the owner of {self.context.shard}")
         self.ownership.pin(match, now_ms)
 
     def recover(self, order: RecoveryOrder, now_ms: int) -> int:
@@ -379,8 +384,7 @@ class ShardReplica:
         if self._ident != self.context.me.ident:
             self._follow_identity(now_ms)
         if self.stopped is None or self.recovering:
-            if not self.context.based:
-                self._split()
+            self._base.settle()
             if self.ownership is None:
                 self._seek_ownership(now_ms)
             if self.ownership is not None:
@@ -475,29 +479,6 @@ class ShardReplica:
         self.ownership = Owner(
             self.context, epoch, self.follower.clock_ms, self._asked, now_ms
         )
-
-    def _split(self) -> None:
-        """In a pinned shard's in-sync set without its base: make it of the match as it
-        is here, once it is at its last record in the shard that it leaves."""
-        context = self.context
-        match = context.me.pins.bound_for(context.shard)
-        if match is None or not context.in_isr():
-            return
-        if self.data.failed or self.data.last_seq or not context.me.serving_allowed:
-            return
-        self._splitting = match
-        unfit = context.me.unfit  # until the host says it anew
-        unfit[context.shard] = unfit.get(context.me.pins.home_of(context.shard), _NONE)
-        self.data.begin_at(BASE_SEQ, BASE_EPOCH)
-        context.effects.splits.append(Split(context.shard, match))
-
-    def _split_back(self) -> None:
-        """It is not durable: the match is where it was, until the disk works."""
-        assert self._splitting is not None
-        back = Split(self.context.shard, self._splitting, back=True)
-        self._splitting = None
-        self.data.unbegin()
-        self.context.effects.splits.append(back)
 
     def _demote(self, unsent_from: int | None = None) -> None:
         """Own it no more. The log stays as it is."""

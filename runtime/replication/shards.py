@@ -34,8 +34,8 @@ class Shards(dict[int, ShardReplica]):
         self._recovered = dict(recovered)
         for shard, wanted in enumerate(layout):
             self.add(shard, wanted)
-        for shard in sorted(self._recovered):
-            if shard >= SHARDS_MAX:
+        for shard, found in sorted(self._recovered.items()):
+            if shard >= SHARDS_MAX and (found.base_seq or found.entries):
                 self.add(shard)
 
     def add(self, shard: int, layout: tuple[str, ...] = ()) -> None:

@@ -14,9 +14,11 @@ import msgpack
 from ..journal import MatchLine, SavedState, StoreOp, StoreReader
 from ..replica_runner import FeedPage, Judged, Leaving
 from ..replication.manifest import Manifest
-from ..replication.message import Entry, ManifestLine, Piece
+from ..replication.message import Entry, ManifestLine, Piece, Raw
 from ..replication.output import (
     Attach,
+    Carry,
+    Come,
     Committed,
     Confirmed,
     Demoted,
@@ -101,7 +103,19 @@ class PlainHost:
     def split(self, split: Split) -> tuple[StoreOp, ...]:
         raise NotImplementedError("a plain host pins nothing")
 
+    def fixed(self, match: str) -> str:
+        return "no_such_match"
+
     def pin_asked(self, asked: Detach | Attach) -> None:
+        raise NotImplementedError("a plain host pins nothing")
+
+    def carry(self, carry: Carry) -> Sequence[Raw]:
+        raise NotImplementedError("a plain host pins nothing")
+
+    def come(self, come: Come) -> None:
+        raise NotImplementedError("a plain host pins nothing")
+
+    def gone(self, shard: int) -> None:
         raise NotImplementedError("a plain host pins nothing")
 
     def take_leaving(self) -> Sequence[Leaving]:

@@ -200,6 +200,8 @@ class Checks:
                 world.places.changed(change)
                 self._on_pin(change)
                 shard = world.keys.shard_of(change.key)
+                if shard is not None and change.value is None:
+                    self._records.pop(shard, None)
                 if shard is not None and change.value is not None:
                     record = decode_record(ShardRecord, change.key, change.value)
                     self._on_record(shard, record)

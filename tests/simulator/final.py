@@ -30,6 +30,8 @@ JUST_CREATED = 3
 NOT_PLAYED = ("divergent", "state_corrupt")
 """What an owner says of a match of an impure game: a record leads elsewhere when it is
 played again, here, or from the beginning since what was stored cannot be read."""
+JUST_FOLDED_MS = 500
+"""A match that has come home so recently may not be known there yet."""
 
 PROGRESS_MS = 3_500
 """Every player must have been answered so recently."""
@@ -113,6 +115,9 @@ def _check_states(
         line = lines.get(match)
         records = world.history.matches[match].records
         if line is None and len(records) <= JUST_CREATED:
+            continue
+        came_us = world.places.folded_us.get(match, -JUST_FOLDED_MS * MS)
+        if world.scheduler.now_us - came_us < JUST_FOLDED_MS * MS:
             continue
         if line is None:
             raise Violation("I1", f"{process.boot} does not hold {match} of {shard}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.replication.message import Entry, Raw
+from hotseat.runtime.replication.parcel import is_parcel
 
 from .violation import Violation
 
@@ -53,6 +54,8 @@ class History:
         self.logs: dict[int, list[Entry]] = _Logs()
         """By shard: the entry at place n has the sequence number n + 1."""
         self.matches: dict[str, MatchHistory] = {}
+        self.parcels: dict[str, int] = {}
+        """By match: as of which record it came home last, by the log."""
         self._read = read
 
     def learn(self, shard: int, entry: Entry, who: str) -> bool:
@@ -77,8 +80,18 @@ class History:
         if log and entry.epoch < log[-1].epoch:
             raise Violation("I5", f"epochs go back at {_brief(entry)} ({who})")
         log.append(entry)
-        self._add(shard, entry, who)
+        if is_parcel(entry.record):
+            self._add_parcel(shard, entry, who)
+        else:
+            self._add(shard, entry, who)
         return True
+
+    def _add_parcel(self, shard: int, entry: Entry, who: str) -> None:
+        """A piece of a match that comes home: as it was at a committed record."""
+        match = self.matches.get(entry.match)
+        if match is None or match.shard != shard or entry.index >= len(match.records):
+            raise Violation("I15", f"{_brief(entry)} comes to shard {shard} ({who})")
+        self.parcels[entry.match] = entry.index
 
     def _add(self, shard: int, entry: Entry, who: str) -> None:
         record = self._read(entry.record)

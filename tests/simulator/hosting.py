@@ -114,6 +114,10 @@ class HostedByProduct:
         self.judge = self._host.judge
         self.split = self._host.split
         self.pin_asked = self._host.pin_asked
+        self.carry = self._host.carry
+        self.fixed = self._host.fixed
+        self.come = self._host.come
+        self.gone = self._host.gone
         self.take_leaving = self._host.take_leaving
         self.committed = self._host.committed
         self.serving = self._host.serving

@@ -17,6 +17,7 @@ from hotseat.runtime.coordinator import ABSENT
 from hotseat.runtime.dedupe import KeyVerdict, KeyWindow
 from hotseat.runtime.hosting.replicated_committer import ReplicatedCommitter
 from hotseat.runtime.replication.data import ReplicaData
+from hotseat.runtime.replication.folding import Folding
 from hotseat.runtime.replication.follower import Follower
 from hotseat.runtime.replication.fresh_reads import FreshReads
 from hotseat.runtime.replication.identity import Identity
@@ -237,6 +238,28 @@ _mutant(
     "a pin does not compare the revision of the shard that the match leaves",
     Patch(RecordWriter, "_transaction", _pin_alone),
     scenario="late_pin",
+)
+
+
+def _fold_alone(sound: Any) -> Any:
+    def transaction(item: Any) -> Any:
+        deletes = item.asked is not None and item.asked.deletes
+        return item.companions if deletes else sound(item)
+
+    return staticmethod(transaction)
+
+
+_mutant(
+    "fold_without_revision",
+    "the end of a pin does not compare the revision of the pinned shard",
+    Patch(RecordWriter, "_transaction", _fold_alone),
+    scenario="late_fold",
+)
+_mutant(
+    "fold_undone_early",
+    "a match stays where it is pinned while the end of its pin may still land",
+    Patch(Folding, "_may_still_land", _always(False)),
+    scenario="late_fold",
 )
 
 # Claims.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hotseat.runtime.control_plane import PinRecord, decode_record
 from hotseat.runtime.coordinator import Change
 from hotseat.runtime.replication.message import Entry
+from hotseat.runtime.replication.parcel import is_parcel
 
 from .history import History
 from .operators import Operator
@@ -31,6 +32,8 @@ class Places:
         self._world = world
         self._history = history
         self.pins: dict[str, int] = {}
+        self.folded_us: dict[str, int] = {}
+        """When a match came home last."""
 
     def of(self, match: str) -> int:
         """The shard that the match is in."""
@@ -41,9 +44,23 @@ class Places:
         match = self._world.keys.pin_of(change.key)
         if match is None:
             return
-        last = self._history.matches[match].records[-1]
+        records = self._history.matches[match].records
+        last = records[-1]
+        if change.value is None and match not in self.pins:
+            return  # an operator deletes what a backup had brought back
         if change.value is None:
-            raise Violation("I15", f"the pin of {match} is gone")
+            self._world.trace.note(f"{match} is pinned no longer")
+            self._world.trace.counts["folded"] += 1
+            came = self._history.parcels.get(match, -1)
+            if last.kind != "attach" or came != len(records) - 1:
+                raise Violation(
+                    "I15",
+                    f"{match} is pinned no longer though its last record is {last}, and"
+                    f" it came home as of {came} of {len(records)}",
+                )
+            del self.pins[match]
+            self.folded_us[match] = self._world.scheduler.now_us
+            return
         shard = decode_record(PinRecord, change.key, change.value).shard
         if self.pins.get(match) == shard:
             return  # an operator wrote it again
@@ -57,6 +74,8 @@ class Places:
 
     def committed(self, shard: int, entry: Entry, who: str) -> None:
         """An entry is committed, and nobody knew of it before."""
+        if is_parcel(entry.record):
+            return
         place = self.of(entry.match)
         if place != shard:
             raise Violation(
@@ -92,12 +111,24 @@ class Pinner:
         pinned = sorted(world.places.pins.items())
         going_on = {shard for match, shard in pinned if match not in world.account.over}
         dice = self._draw.random()
-        if dice < 0.45 or not going_on:
+        if dice < 0.4 or not going_on:
             self.pin()
+        elif dice < 0.6:
+            self.fold()
         elif dice < 0.9:
             self._operator.move(self._draw.choice(sorted(going_on)))
         else:
             self._operator.edit_want(self._draw.choice(sorted(going_on)))
+
+    def fold(self) -> None:
+        """Ask the owner of some pinned match's shard to fold it back."""
+        pinned = sorted(self._world.places.pins.items())
+        if pinned:
+            match, shard = self._draw.choice(pinned)
+            owner = self._world.owner(shard)
+            if owner is not None:
+                self._world.trace.struck("fold", f"{match} at {owner.boot}")
+                owner.fold(match)
 
     def pin(self) -> None:
         """Ask the owner of some match's home."""

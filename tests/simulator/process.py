@@ -33,6 +33,7 @@ from hotseat.runtime.replication.node import NodeReplicas
 from hotseat.runtime.replication.output import (
     Alarm,
     CasRequest,
+    Come,
     Committed,
     Confirmed,
     Demoted,
@@ -237,6 +238,10 @@ class Process:
     def refused(self, node: str) -> None:
         self._put(self._take_link, self.core.refused, node)
 
+    def fold(self, match: str) -> None:
+        """An operator asks for it."""
+        self._put(self._take_fold, match)
+
     def pin(self, match: str) -> None:
         """An operator wants that match alone in a shard."""
         self._put(self._take_pin, match)
@@ -323,6 +328,16 @@ class Process:
     def _take_message(self, source: str, message: Message) -> None:
         if self.leaving is None:
             self.runner.received(source, message, self.now_ms())
+
+    def _take_fold(self, match: str) -> None:
+        try:
+            self.runner.fold(match, self.now_ms())
+        except ProposalRefused as error:
+            self.world.trace.counts[f"fold_{error.code}"] += 1
+
+    def gone(self, shard: int) -> None:
+        """A pinned shard is no more."""
+        self.table.pop(shard, None)
 
     def _take_pin(self, match: str) -> None:
         try:
@@ -510,6 +525,8 @@ class Tapped:
         self.state = host.state
         self.copied = host.copied
         self.pin_asked = host.pin_asked
+        self.carry = host.carry
+        self.fixed = host.fixed
         self.take_leaving = host.take_leaving
         self._host = host
 
@@ -535,6 +552,16 @@ class Tapped:
         self._process.world.trace.counts["splits"] += 1
         self._process.world.trace.note(f"{self._process.boot} {split}")
         return self._host.split(split)
+
+    def come(self, come: Come) -> None:
+        self._process.world.trace.counts["came_home"] += 1
+        self._process.world.trace.note(f"{self._process.boot} {come}")
+        self._host.come(come)
+
+    def gone(self, shard: int) -> None:
+        self._process.world.trace.note(f"{self._process.boot} shard {shard} is gone")
+        self._process.gone(shard)
+        self._host.gone(shard)
 
     def committed(self, committed: Committed) -> None:
         self._checks.committed(self._process, committed)

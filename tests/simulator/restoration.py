@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hotseat.runtime.control_plane import encode_record
+from hotseat.runtime.control_plane import SHARDS_MAX, encode_record
 from hotseat.runtime.coordinator import ABSENT, CasOk, Write
 from hotseat.runtime.testing.memory_store import StoreImage
 
@@ -75,6 +75,25 @@ class Restoration:
             self._write(key, encode_record(replica))
         for key, pin in world.checks.pins():
             self._write(key, encode_record(pin))
+        self._delete_ended()
+
+    def _delete_ended(self) -> None:
+        """Pins that the backup had, and that had ended since."""
+        world = self._world
+        store = world.coordinator.store
+        kept = {key for key, _ in world.checks.pins()}
+        kept |= {world.keys.shard(shard) for shard, _ in world.checks.records()}
+        ended = [
+            Write(entry.key, entry.revision, None)
+            for entry in store.list(world.keys.prefix).entries
+            if entry.key not in kept
+            and (
+                world.keys.pin_of(entry.key) is not None
+                or (world.keys.shard_of(entry.key) or 0) >= SHARDS_MAX
+            )
+        ]
+        if ended:
+            assert isinstance(store.apply(ended), CasOk)
 
     def _write(self, key: str, value: bytes) -> None:
         store = self._world.coordinator.store

@@ -82,6 +82,8 @@ def _pinning(settings: Settings) -> Settings:
         pin_hold_ms=draw.choice([100, 400, 1_000]),
     )
     pins_ms = draw.choice([100, 300, 900])
+    idle_ms = draw.choice([300, 2_000, 60_000])
+    options = replace(options, pin_idle_ms=idle_ms)
     return replace(settings, pins_ms=pins_ms, options=options)
 
 

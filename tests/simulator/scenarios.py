@@ -15,6 +15,7 @@ from .profiles import PROFILES, in_profile
 from .scripts import (
     deposed,
     deposed_read,
+    late_fold,
     late_join,
     late_pin,
     late_tail,
@@ -85,6 +86,7 @@ def _small(settings: Settings) -> Settings:
 for _name in PROFILES:
     _profile(_name)
 _script(deposed, lambda s: replace(_small(s), faults_ms=9_000))
+_script(late_fold, lambda s: replace(_small(s), faults_ms=9_000))
 _script(late_pin, lambda s: replace(_small(s), faults_ms=9_000))
 _script(
     deposed_read,

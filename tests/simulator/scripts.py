@@ -26,6 +26,7 @@ __all__ = [
     "deposed",
     "deposed_read",
     "late_join",
+    "late_fold",
     "late_pin",
     "late_tail",
     "long_tail",
@@ -135,6 +136,35 @@ def late_pin(world: World, draw: random.Random) -> None:
 
     for round_ms in (1_500, 2_000, 2_500):
         _Steps(world).after(round_ms + draw.randint(0, 300), begin)
+
+
+def late_fold(world: World, draw: random.Random) -> None:
+    """The end of a pin lands when its owner has given it up, and the match goes on
+    where it is pinned."""
+    met: list[str] = []
+    pinner = Pinner(world)
+
+    def meddle(process: Process, writes: tuple[Write, ...]) -> int | None:
+        ends = any(
+            write.key.startswith(world.keys.pins) and write.value is None
+            for write in writes
+        )
+        if not ends or met:
+            return None
+        met.append(process.boot)
+        return draw.choice([draw.randint(10, 90), draw.randint(1_200, 2_500)])
+
+    def begin() -> None:
+        world.coordinator.meddle = meddle
+        pinner.pin()
+
+    def fold() -> None:
+        if not met:
+            pinner.fold()
+
+    _Steps(world).after(1_500 + draw.randint(0, 300), begin)
+    for round_ms in (2_300, 2_700, 3_100):
+        _Steps(world).after(round_ms + draw.randint(0, 300), fold)
 
 
 def late_tail(world: World, draw: random.Random) -> None:
