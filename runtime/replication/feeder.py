@@ -44,7 +44,7 @@ class Feeder:
 
     def feed(self, peer: Peer, question: int, now_ms: int) -> None:
         """Send what there is for this replica."""
-        if peer.void:
+        if peer.void or peer.broken:
             return
         if self._is_away(peer, now_ms):
             # Nothing is sent into the void again and again; when its node is heard,
@@ -93,7 +93,9 @@ class Feeder:
             due = peer.install.due_ms()
             pause = self._context.options.retransmit_ms
             return None if due is None else max(due, peer.sent_at + pause)
-        if peer.void or (peer.next is None and not self._worth_asking(peer)):
+        if peer.void or peer.broken:
+            return None
+        if peer.next is None and not self._worth_asking(peer):
             return None
         options = self._context.options
         data = self._context.data
@@ -114,6 +116,7 @@ class Feeder:
             if message.serial == peer.resent:
                 # It has acknowledged `match`, and a frame right behind it, sent after
                 # that acknowledgement arrived, does not join on.
+                peer.broken = True
                 self._context.alarm(
                     "acknowledged_lost",
                     f"{peer.node} acknowledged up to {peer.match} and now stands at"

@@ -6,7 +6,8 @@ Rules:
    until it is known to be out; one that joins counts from the moment it is asked for.
 2. A follower that is silent, makes no progress, or stays behind its window, for
    `evict_ms`, is evicted. So is one whose node has another identity now, or whose node
-   refuses connections. Never below `min_isr`: then the shard is degraded.
+   refuses connections; and one that lacks what it has acknowledged. Never below
+   `min_isr`: then the shard is degraded.
 3. A learner joins when it has all up to max(commit, read floor): with the commit alone,
    records below the floor, acknowledged by a former owner, could be missing there.
    Nor does it join without every game version that the shard uses.
@@ -167,7 +168,8 @@ class Membership:
 
     def lost(self, peer: Peer, now_ms: int) -> bool:
         """Rule 2."""
-        if peer.void or self._refused(peer) or self.silent(peer, now_ms):
+        gone = peer.void or peer.broken
+        if gone or self._refused(peer) or self.silent(peer, now_ms):
             return True
         evict_ms = self._context.options.evict_ms
         if peer.behind_since is not None and now_ms - peer.behind_since > evict_ms:

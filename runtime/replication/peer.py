@@ -22,6 +22,7 @@ class Peer:
         "awaiting",
         "behind_since",
         "boot",
+        "broken",
         "commit_sent",
         "consent",
         "ident",
@@ -60,6 +61,8 @@ class Peer:
         self.learner = True
         self.void = False
         """Its node has another identity now: this one will never answer again."""
+        self.broken = False
+        """It lacks what it has acknowledged: it is evicted, and begins anew."""
         self.refused_at: int | None = None
         """When its link broke and a connection was refused."""
         self.serial = 0
@@ -89,6 +92,7 @@ class Peer:
     def begin_anew(self, serial: int, boot: int | None) -> None:
         """As a learner of which nothing is known; frames up to `serial` are void."""
         self.learner = True
+        self.broken = False
         self.boot = boot
         self.match = 0
         self.placed = 0

@@ -21,6 +21,10 @@ __all__ = ["check_final"]
 USUAL = 64
 """Elements of a container, apart from what is there now."""
 
+LOG = 5
+"""Times of the entries that are kept anyway: for a learner on its way, and before they
+are cut."""
+
 TAIL = 400
 """Records of a match between two checkpoints, and while its disk is busy."""
 
@@ -163,8 +167,7 @@ def _check_memory(world: World, process: Process) -> None:
     usual = USUAL + 2 * now + len(world.history.matches)
     options = world.settings.options
     limits = {
-        "ShardLog._entries": options.kept_entries * 5 // 4
-        + options.uncommitted_entries,
+        "ShardLog._entries": LOG * options.kept_entries + options.uncommitted_entries,
         "HotMatch.tail": TAIL,
     }
     for place, count in containers(process).items():

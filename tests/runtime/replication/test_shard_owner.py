@@ -340,7 +340,8 @@ def test_answers_of_an_earlier_process_count_for_nothing() -> None:
 
 
 def test_a_replica_that_loses_what_it_acknowledged_raises_an_alarm() -> None:
-    """A frame sent right behind its acknowledgement does not join on."""
+    """A frame sent right behind its acknowledgement does not join on: once. It leaves
+    the in-sync set, and comes back as a learner."""
     bench = served("ab")
     bench.cut = {("a", "b")}
     bench.propose("a", "y")
@@ -353,6 +354,14 @@ def test_a_replica_that_loses_what_it_acknowledged_raises_an_alarm() -> None:
     bench.settle("a")
     alarms = [alarm.code for out in bench["a"].outputs for alarm in out.alarms]
     assert alarms == ["acknowledged_lost"]
+    bench.cut = set()
+    bench.run()
+    bench.pass_ms(1_000)
+    assert bench.record is not None
+    assert [node for node, _ in bench.record.isr] == ["a", "b"]
+    assert bench["b"].committed[-1] == "y"
+    again = [alarm for out in bench["a"].outputs for alarm in out.alarms]
+    assert len(again) == len(alarms)
 
 
 def test_after_a_failed_persist_nothing_more_is_appended_in_the_epoch() -> None:
