@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hotseat.nodes.client import (
     Seat,
     connect,
 )
+from tests.system.terminal import HOTSEAT, environment
 from tests.system.test_up import Operator, wait_until
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -58,10 +60,20 @@ def logged(operator: Operator, event: str) -> list[dict[str, object]]:
     return [line for line in lines if line["event"] == event]
 
 
+def change(*arguments: str) -> None:
+    """Run a command that must succeed."""
+    command = [*HOTSEAT, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert (done.returncode, done.stderr) == (0, ""), done
+
+
 def test_a_poison_action_ends_two_nodes_and_no_third(operator: Operator) -> None:
-    """The match is set apart on all nodes; the others are played on."""
+    """The match is set apart on all nodes; the others are played on. Released, it is
+    there as it was before that action; or it is ended without going on."""
     up = operator.run("up", "--game", "cellar:game", "--detach")
     assert (up.returncode, up.stderr) == (0, "")
+
+    resumes: list[tuple[str, int, str]] = []
 
     async def main() -> None:
         async with connect(operator.home) as client:
@@ -89,7 +101,24 @@ def test_a_poison_action_ends_two_nodes_and_no_third(operator: Operator) -> None
                 victim.id,
                 victim.id,
             ]
+            resumes.append((victim.id, victim.epoch, poisoned.resume))
+
+    async def play_on() -> None:
+        match, epoch, token = resumes[0]
+        async with connect(operator.home) as client:
+            seat = await client.join(match, epoch).take("0", token)
+            assert isinstance(seat, Seat), seat
+            assert isinstance(await seat.dispatch("take", "bread"), Accepted)
+            view = await seat.resync()
+            assert not isinstance(view, Refusal)
+            assert view.view == {"taken": 2}
 
     anyio.run(main)
     wait_until(lambda: operator.run("status").returncode == 0)
     assert len(logged(operator, "match_poison")) >= 3
+    victim = resumes[0][0]
+    at = ("--dir", str(operator.home))
+    change("match", "release", victim, *at)
+    anyio.run(play_on)
+    for verb in ("quarantine", "terminate"):
+        change("match", verb, victim, "--yes", *at)
