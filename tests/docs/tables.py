@@ -30,8 +30,8 @@ from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.node.metrics import metric_names
 from hotseat.nodes.node.status import STATISTICS
 from hotseat.nodes.operator import balance_rows
+from hotseat.nodes.operator import balance_rows, survey_rows
 from hotseat.nodes.operator import rows as operator_rows
-from hotseat.nodes.operator import survey_rows
 from hotseat.nodes.operator.alarms import ALARMS
 from hotseat.nodes.telemetry import EVENTS
 from hotseat.nodes.tokens.token_error import TOKEN_REFUSALS
