@@ -15,6 +15,7 @@ from .operate import As, Why, Yes, confirm, perform, print_outcome
 from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
+    from ..operator.ask import Outcome
     from ..operator.balance_rows import BalanceRow
 
 __all__ = ["rebalance"]
@@ -77,8 +78,13 @@ def rebalance(
         why=why,
         timeout_s=timeout + 20.0,
     )
+    return _done(outcome, json)
+
+
+def _done(outcome: Outcome, json: bool) -> int:
     from ..operator.balance_rows import BalanceRow
     from ..operator.rows import read_row
+    from .shown import cell, print_all
 
     left = int(outcome.outcome.get("left", 0))
     row = read_row(BalanceRow, outcome.outcome)
@@ -87,8 +93,6 @@ def rebalance(
         lines.append(f"{left} of them are not done yet")
     print_outcome(outcome, json=json, text=lines[0])
     if not json:
-        from .shown import cell, print_all
-
         print_all(*map(cell, lines[1:]))
     return ExitCode.FAILED if left else ExitCode.OK
 
