@@ -244,8 +244,8 @@ class GatewayConfig(Section):
     public_url: WebUrl | None = None
     """Where players' links lead, as https://play.example.org. Unset: to `listen`."""
 
-    inbox: Address = "tcp://127.0.0.1:0"
-    """Where nodes reach it; with nodes elsewhere, an address of this machine."""
+    inbox: Address | None = None
+    """Where nodes reach it. Unset: at the address that they see this machine at."""
 
     token_keys_file: Path | None = None
     """The keys of tokens. Unset: token-keys.json in the cluster's folder."""

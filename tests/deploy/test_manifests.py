@@ -27,6 +27,7 @@ COMPOSE = ("--builtin-schema", "vendor.compose-spec")
 KUBERNETES = ("--schemafile", str(SCHEMAS / "kubernetes-1.33.json"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 USER = 10001
+UNITS = ("hotseat.service", "hotseat@.service", "hotseat-gateway@.service")
 
 MANIFESTS = sorted(
     path
@@ -52,7 +53,7 @@ def test_the_compose_file_is_one() -> None:
 
 def test_the_manifests_are_what_kubernetes_accepts() -> None:
     """All of them, with no field that it does not know."""
-    assert len(MANIFESTS) == 8
+    assert len(MANIFESTS) == 9
     assert faults(KUBERNETES, *MANIFESTS) == ""
 
 
@@ -89,7 +90,7 @@ def test_kustomize_takes_the_folder(folder: str) -> None:
 @pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="there is no systemd here"
 )
-@pytest.mark.parametrize("name", ["hotseat.service", "hotseat@.service"])
+@pytest.mark.parametrize("name", UNITS)
 def test_the_units_are_what_systemd_accepts(name: str, tmp_path: Path) -> None:
     """Without a warning; only the program stands elsewhere here."""
     text = (DEPLOY / "systemd" / name).read_text()
@@ -129,6 +130,19 @@ def test_the_units_user_and_folders_can_be_made(tmp_path: Path) -> None:
     assert re.search(r"^z /etc/hotseat/secret +0400 root +root", folders, re.M)
 
 
+def _gateways() -> dict[str, dict[str, str]]:
+    """Every set of variables that a gateway is given under deploy/."""
+    pods = read("kubernetes/statefulset.yaml")["spec"]["template"]["spec"]
+    lines = (DEPLOY / "systemd" / "gateway.env").read_text().splitlines()
+    lines += unit("hotseat-gateway@.service")["Environment"]
+    pairs = [line.partition("=") for line in lines if line[:1] not in ("", "#")]
+    return {
+        "compose": read("compose.yaml")["services"]["gateway"]["environment"],
+        "kubernetes": environment(pods["containers"][1]),
+        "units": {name: value for name, _, value in pairs},
+    }
+
+
 def _environments() -> dict[str, dict[str, str]]:
     """Every set of variables that a node is given under deploy/."""
     found: dict[str, dict[str, str]] = {}
@@ -156,6 +170,33 @@ def test_every_variable_is_an_option(place: str, variables: dict[str, str]) -> N
     assert "HOTSEAT_NODE_ID" in variables
     assert "HOTSEAT_NODE_ADVERTISE" in variables
     assert "HOTSEAT_NODE_SECRET_FILE" in variables
+
+
+@pytest.mark.parametrize(("place", "variables"), _gateways().items())
+def test_every_variable_of_a_gateway_is_an_option(
+    place: str, variables: dict[str, str]
+) -> None:
+    """Keys are the same at all of them, and none takes its node's port."""
+    assert Layer.from_environment(variables, Config).faults == ()
+    for name in ("LISTEN", "PUBLIC_URL", "TOKEN_KEYS_FILE"):
+        assert f"HOTSEAT_GATEWAY_{name}" in variables
+    assert "HOTSEAT_NODE_SECRET_FILE" in variables
+    assert variables["HOTSEAT_METRICS_LISTEN"].endswith(":8081")
+
+
+def test_players_are_led_to_the_gateways(pods: Any) -> None:
+    """The service's port is one of the pod's, and only those of ready pods count."""
+    service = read("kubernetes/players.yaml")["spec"]
+    gateway = pods["spec"]["template"]["spec"]["containers"][1]
+    ports = {port["name"]: port["containerPort"] for port in gateway["ports"]}
+    assert [port["targetPort"] for port in service["ports"]] == ["players"]
+    listen = environment(gateway)["HOTSEAT_GATEWAY_LISTEN"]
+    assert listen == f"0.0.0.0:{ports['players']}"
+    assert not service.get("publishNotReadyAddresses")
+    labels = pods["spec"]["template"]["metadata"]["labels"]
+    assert service["selector"].items() <= labels.items()
+    allowed = read("kubernetes/networkpolicy.yaml")["spec"]["ingress"]
+    assert {"ports": [{"port": "players"}]} in allowed
 
 
 def test_the_compose_files_nodes_have_a_sound_configuration(compose: Any) -> None:
@@ -224,7 +265,8 @@ def test_nobody_is_root_and_nothing_else_is_writable(compose: Any, pods: Any) ->
     for name in ("n1", "n2", "n3"):
         assert compose["services"][name]["read_only"]
         assert compose["services"][name]["cap_drop"] == ["ALL"]
-    assert not any("ports" in service for service in compose["services"].values())
+    published = {n: s["ports"] for n, s in compose["services"].items() if "ports" in s}
+    assert published == {"gateway": ["8080:8080"]}
 
 
 def test_what_root_keeps_for_the_pods_group_is_not_open_to_others(pods: Any) -> None:
@@ -248,9 +290,11 @@ def test_a_stop_is_never_cut_short(compose: Any, pods: Any) -> None:
     waits = [pod["terminationGracePeriodSeconds"]]
     for name in ("n1", "n2", "n3"):
         waits.append(int(compose["services"][name]["stop_grace_period"][:-1]))
-    for name in ("hotseat.service", "hotseat@.service"):
+    for name in UNITS[:2]:
         waits += map(int, unit(name)["TimeoutStopSec"])
         assert unit(name)["KillSignal"] == ["SIGTERM"]
+    gateway_s = int(unit(UNITS[2])["TimeoutStopSec"][0])
+    assert gateway_s >= 2 * config.gateway.stop_grace_s
     assert "STOPSIGNAL SIGTERM" in (DEPLOY / "Containerfile").read_text()
     assert all(wait_s >= 2 * needed_s for wait_s in waits), waits
 

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +68,8 @@ class Container:
     data: Path
     variables: dict[str, str]
     pages: str
+    command: tuple[str, ...] = ()
+    """Other than the image's own."""
     process: subprocess.Popen[bytes] | None = None
 
     def argv(self, command: list[str]) -> list[str]:
@@ -80,7 +82,9 @@ class Container:
         log = (self.data.parent / f"{self.name}.log").open("ab")
         with log:
             self.process = subprocess.Popen(
-                self.argv([*self.image.entry_point, *self.image.command]),
+                self.argv(
+                    [*self.image.entry_point, *(self.command or self.image.command)]
+                ),
                 cwd=self.data,
                 env=self.variables,
                 stdin=subprocess.DEVNULL,
@@ -201,6 +205,43 @@ def owned(node: Container) -> int:
     """How many shards it serves."""
     log = node.log()
     return log.count('"event": "shard_served"') - log.count('"event": "shard_released"')
+
+
+@needs_etcd
+def test_a_gateway_runs_beside_its_node(containers: list[Container]) -> None:
+    """In the node's folder, and told the same: from then on players come in."""
+    node = containers[0]
+    node.start()
+    wait_until(lambda: node.page("/healthz") == 200)
+    players, pages = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    keys = node.data / "token-keys.json"
+    told = {
+        "HOTSEAT_GATEWAY_LISTEN": players,
+        "HOTSEAT_GATEWAY_TOKEN_KEYS_FILE": str(keys),
+        "HOTSEAT_METRICS_LISTEN": pages,
+    }
+    gateway = replace(
+        node,
+        name="gateway",
+        variables=node.variables | told,
+        pages=pages,
+        command=("gateway",),
+        process=None,
+    )
+    made = gateway.run("hotseat", "token", "rotate", "--keys", str(keys))
+    assert made.returncode == 0, made
+    gateway.start()
+    try:
+        wait_until(lambda: gateway.page("/readyz") == 200)
+        with urllib.request.urlopen(f"http://{players}/openapi.json") as answer:
+            assert answer.status == 200
+        assert gateway.stop() == 0
+        assert "Traceback" not in gateway.log()
+    finally:
+        assert gateway.process is not None
+        gateway.process.kill()
+        gateway.process.wait()
+    assert node.stop() == 0
 
 
 @needs_etcd
