@@ -80,11 +80,12 @@ def cluster_latency() -> list[Row]:
 
 
 @contextmanager
-def local_cluster() -> Iterator[Path]:
-    """Run a cluster in a folder of its own."""
+def local_cluster(*more: str) -> Iterator[Path]:
+    """Run a cluster in a folder of its own; `more` is for `hotseat up`."""
     with tempfile.TemporaryDirectory(prefix="hotseat-bench-") as name:
         folder = Path(name) / "cluster"
-        _hotseat("up", "--nodes", str(NODES), "--dir", str(folder), "--detach")
+        place = ("--dir", str(folder))
+        _hotseat("up", "--nodes", str(NODES), *place, "--detach", *more)
         try:
             yield folder
         finally:

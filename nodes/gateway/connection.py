@@ -1,8 +1,8 @@
 """One player's WebSocket: a shell around `Conversation`.
 
 Order: the token is looked at before anything is read; then the seat is taken; then one
-task reads, one sends, one brings updates, one acts. Whatever ends one ends all, and the
-socket is closed with a code that says why.
+task reads, one sends, one brings updates, one acts while there is something to do.
+Whatever ends one ends all, and the socket is closed with a code that says why.
 
 Rules for any WebSocket server underneath: a send gets a deadline and a checkpoint,
 since to a client that has left it may return at once, for ever; the reader's end is the
@@ -71,9 +71,8 @@ class Connection:
         self._conversation: Conversation
         self._spectator: Spectator
         self._actions: deque[Dispatch] = deque()
-        self._acting, self._sending = Signal(), Signal()
-        self._feeding, self._reading = Signal(), Signal()
-        self._looking = self._saving = False
+        self._sending, self._feeding, self._reading = Signal(), Signal(), Signal()
+        self._acting = self._looking = self._saving = False
         self._beat, self._beat_at, self._answered = 0, 0.0, 0
         self._round_trip_ms: float | None = None
 
@@ -194,15 +193,16 @@ class Connection:
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
+                # A connection lives no longer than its token.
+                left_s = self._gateway.tokens.left_s(grant)
+                tasks.cancel_scope.deadline = anyio.current_time() + left_s
                 self._gateway.enter(self)
                 tasks.start_soon(self._read)
                 tasks.start_soon(self._send)
                 tasks.start_soon(self._feed, updates)
-                tasks.start_soon(self._expire, grant)
-                if self.session:
-                    tasks.start_soon(self._act)
                 if told.extended:
                     tasks.start_soon(self._keep_alive)
+            self.end(CloseCode.UNAUTHORIZED, "token_expired")
         finally:
             self._spectator.close()
             counts.batches += told.batches
@@ -259,7 +259,9 @@ class Connection:
             return
         if isinstance(command, Dispatch):
             self._actions.append(command)
-            self._acting.set()
+            if not self._acting:
+                self._acting = True
+                self._tasks.start_soon(self._act)
         elif isinstance(command, Look):
             if not self._looking:  # one that is under way answers for all
                 self._looking = True
@@ -301,15 +303,15 @@ class Connection:
             self._lost(ended.refusal)
 
     async def _act(self) -> None:
-        while True:
-            while not self._actions:
-                await self._acting.wait()
+        """Act in the order of what was heard, as long as there is something to do."""
+        while self._actions:
             asked = self._actions.popleft()
             outcome = await self._dispatch(asked)
             self._conversation.answered(asked.number, outcome)
             self._sending.set()
             if isinstance(outcome, Refusal) and outcome.code in _SEAT_GONE:
                 self._lost(outcome)
+        self._acting = False
 
     async def _dispatch(self, asked: Dispatch) -> Accepted | Refusal:
         """Act, until it is known what came of it: the key makes a repeat safe."""
@@ -382,11 +384,6 @@ class Connection:
             self._answered = message.id
             if message.id == self._beat:
                 self._round_trip_ms = round((now_s - self._beat_at) * 1_000, 1)
-
-    async def _expire(self, grant: Grant) -> None:
-        """A connection lives no longer than its token."""
-        await anyio.sleep(self._gateway.tokens.left_s(grant))
-        self.end(CloseCode.UNAUTHORIZED, "token_expired")
 
     def _lost(self, refusal: Refusal) -> None:
         """The node does not go on with this place."""
