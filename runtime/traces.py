@@ -121,6 +121,7 @@ class Traces:
 
     def __init__(self, kept: int, now_s: Callable[[], float]) -> None:
         """`kept` entries of each stage."""
+        self.kept = kept
         self._now_s = now_s
         # Plain tuples: a named one costs several times as much to make.
         self._arrived: deque[tuple[Any, ...]] = deque(maxlen=kept)
@@ -248,6 +249,13 @@ class Traces:
             tuple(Decided(*entry) for entry in self._decided if entry[1:5] == key),
             tuple(Answered(*e) for e in self._answered if (e[1], e[2]) in asked),
         )
+
+    def key_of(self, match: str, record: int) -> Key | None:
+        """The key of the action that led to that record."""
+        for entry in reversed(self._decided):
+            if entry[1] == match and entry[7] == record:
+                return entry[1], entry[2], entry[3], entry[4]
+        return None
 
     def of_record(self, match: str, index: int) -> Committed | None:
         """When this node had a record of a match."""

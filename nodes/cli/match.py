@@ -17,6 +17,7 @@ from .match_apart import quarantine, release
 from .match_change import edit, upgrade
 from .match_create import create
 from .match_end import resign_seat, terminate
+from .match_explain import explain
 from .match_files import export, import_match
 from .match_seed import reveal_seed
 from .options import Cluster, Dir, Json, Limit, place, seconds
@@ -33,6 +34,7 @@ app = App(
 )
 app.command(create)
 app.command(edit)
+app.command(explain)
 app.command(export)
 app.command(import_match, name="import")
 app.command(quarantine)

@@ -80,6 +80,7 @@ class Hosting:
     ) -> None:
         """`cluster` is the record as it should be; `begin` brings the one that is."""
         self._parts = parts
+        self.traces = parts.traces
         self._pins = PinTable(cluster.shards) if pins is None else pins
         self._adopted = adopted
         self._released = released

@@ -10,6 +10,7 @@ runs where the door's server may cancel it, when it takes too long or the node s
 the server's own waiting for requests lies outside of that, as nng demands.
 
     attach     bytes for the command `id`, from `offset` on: what is too long for it
+    action     of an action of a match: what this node remembers of it
     digests    of the shard `shard`: how far this node's own copies of its matches are
     identify   who this is, and where a link finds it
     match      of the match `match`: all that this node knows, without its secrets

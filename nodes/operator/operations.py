@@ -13,6 +13,7 @@ from .door import DoorError, Operation
 from .match_page import give_matches
 from .match_report import give_match
 from .shard_report import give_shards
+from .trace_report import TraceReport
 
 __all__ = ["operator_operations"]
 
@@ -25,6 +26,10 @@ def operator_operations(
     now_ms: Callable[[], int],
 ) -> dict[str, Operation]:
     """By name. They read, and change nothing."""
+    traces = hosting.traces
+    report = None
+    if traces is not None:
+        report = TraceReport(router.node, traces, pins, now_ms())
 
     def of_shards(asked: Mapping[str, Any]) -> dict[str, Any]:
         runner = hosting.replicator.runner
@@ -49,7 +54,15 @@ def operator_operations(
             owner = "" if table is None else table.owner(shard)
         return {"shard": shard, "epoch": epoch, "owner": owner}
 
+    def of_action(asked: Mapping[str, Any]) -> dict[str, Any]:
+        if report is None:
+            raise DoorError("no_traces", "This node remembers no actions.")
+        runner = hosting.replicator.runner
+        replicas = None if runner is None else runner.core
+        return report.give(replicas, now_ms(), asked)
+
     return {
+        "action": of_action,
         "locate": locate,
         "match": of_match,
         "matches": of_matches,

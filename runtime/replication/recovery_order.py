@@ -1,4 +1,4 @@
-"""An operator's order to go on from a copy that may lack something: see `recovery.py`."""
+"""An operator's order to go on from a copy that may lack something (`recovery.py`)."""
 
 from __future__ import annotations
 

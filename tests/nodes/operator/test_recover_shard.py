@@ -49,7 +49,7 @@ async def refused(
 
 
 async def test_a_stale_copy_is_recovered_when_all_that_were_in_sync_are_gone(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Players go on from what it has; their views say that something was lost."""
     async with world.client() as client:
@@ -111,7 +111,7 @@ async def test_a_stale_copy_is_recovered_when_all_that_were_in_sync_are_gone(
 
 
 async def test_what_cannot_be_recovered_is_refused(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Each with its code; the shard goes on as it did."""
     located = await row(operator, "n1", 0)
@@ -137,7 +137,7 @@ async def test_what_cannot_be_recovered_is_refused(
 
 
 async def test_a_coordinator_from_a_backup_is_led_out_of(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Nodes that started since the backup are vouched for; epochs are raised."""
     async with world.client() as client:
