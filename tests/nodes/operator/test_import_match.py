@@ -134,13 +134,12 @@ async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
     moves = 6 * GROUP_RECORDS
     old = await exported(tmp_path / "old", moves)
     owner = await operator.owner(old.match)
-    states = world.nodes[owner]._hosting.states
 
     async def kill_in_the_middle() -> None:
         with anyio.fail_after(30):
             while True:
-                line = states.line(old.match)
-                if line is not None and line.index > 2 * GROUP_RECORDS:
+                row = (await operator.ask_door(owner, "match", match=old.match))["row"]
+                if row is not None and row["records"] > 2 * GROUP_RECORDS:
                     break
                 await anyio.sleep(0.001)
         await world.kill(owner)
