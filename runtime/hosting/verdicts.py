@@ -42,8 +42,12 @@ class Verdicts:
         roster = self._roster
         if match.stuck:
             match.failures = match.asks = 0
-            match.retry_ms = 0
-            roster.wake(match)
+            if match.code == "log_gap":
+                # What is here may be sound, and is not all: only a copy helps.
+                roster.ask_copy(match)
+            else:
+                match.retry_ms = 0
+                roster.wake(match)
             return match.code
         if not match.code:
             return ""
