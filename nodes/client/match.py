@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -263,7 +262,7 @@ class UpdateStream:
         self._legal = legal
         self._since = since
         self._read = -1  # the edition that this reader had last; -1: none yet
-        self._ready: deque[KeptUpdate] = deque()
+        self._ready: list[KeptUpdate] = []  # at most UPDATES_KEPT
 
     def __aiter__(self) -> UpdateStream:
         return self
@@ -271,7 +270,7 @@ class UpdateStream:
     async def __anext__(self) -> KeptUpdate:
         while True:
             if self._ready:
-                return self._ready.popleft()
+                return self._ready.pop(0)
             watch = self._place._ensure_watch(self._legal, self._since)
             if isinstance(watch, Refusal):
                 raise WatchEnded(watch)

@@ -19,6 +19,9 @@ from ...runtime.frame import ViewUpdate
 
 __all__ = ["KeptUpdate", "UndoAsked", "View", "ViewSlot", "view_of"]
 
+KEPT_BYTES_MAX = 16 * 1024
+"""Of one slot's kept updates, the newest aside: there is a slot for each player."""
+
 _NIL = Raw(b"\xc0")  # msgpack's null
 _NO_STEPS = b"\x90"  # and an empty array
 
@@ -84,6 +87,9 @@ class KeptUpdate:
 
     def __init__(self, update: ViewUpdate) -> None:
         self._update = update
+        self.bytes = sum(
+            memoryview(part).nbytes for part in (update.view, update.steps)
+        )
         self.memo: dict[Any, Any] = {}
 
     @cached_property
@@ -96,7 +102,7 @@ class ViewSlot:
     """One watched seat: the last view accepted.
 
     `edition` rises with each view that is news; a reader keeps the one it had. The
-    last `keep` of them are kept whole.
+    last `keep` of them are kept whole, as far as they are not too large together.
     """
 
     edition: int = 0
@@ -124,9 +130,13 @@ class ViewSlot:
         self.edition += 1
         if self.keep:
             self._kept.append(KeptUpdate(update))
-            while len(self._kept) > self.keep:
+            while len(self._kept) > self.keep or self._too_large():
                 self._kept.popleft()
         return True
+
+    def _too_large(self) -> bool:
+        sizes = sum(kept.bytes for kept in self._kept)
+        return len(self._kept) > 1 and sizes > KEPT_BYTES_MAX
 
     @property
     def oldest(self) -> int:

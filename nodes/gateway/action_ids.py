@@ -22,6 +22,8 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 class ActionIds:
     """The ids of one connection. `counted`: they are the numbers themselves."""
 
+    __slots__ = ("_counted", "_next", "_numbers")
+
     def __init__(self, next_action: int, *, counted: bool) -> None:
         self._next = next_action
         self._counted = counted

@@ -6,10 +6,12 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from .api import Api
+from .close_code import CloseCode
 from .connection import Connection
 from .gateway import Gateway
 from .openapi import openapi_document
@@ -17,12 +19,34 @@ from .openapi import openapi_document
 __all__ = ["gateway_app"]
 
 
-def gateway_app(gateway: Gateway) -> Starlette:
-    """All that players and their sites reach."""
-    api = Api(gateway)
+ROOMS = "/rooms/"
 
-    async def room(socket: WebSocket) -> None:
-        await Connection(gateway, socket).run()
+
+def gateway_app(gateway: Gateway) -> ASGIApp:
+    """All that players and their sites reach.
+
+    WebSockets go past Starlette's routing: its frames would be held for each player.
+    """
+    pages = _pages(gateway)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            await pages(scope, receive, send)
+            return
+        socket = WebSocket(scope, receive, send)
+        path: str = scope["path"]
+        match = path.removeprefix(ROOMS)
+        if path == match or "/" in match:
+            await socket.close(CloseCode.UNKNOWN_MATCH, "unknown_path")
+        else:
+            await Connection(gateway, socket, match).run()
+
+    return app
+
+
+def _pages(gateway: Gateway) -> Starlette:
+    """All that is no WebSocket."""
+    api = Api(gateway)
 
     async def document(_: Request) -> Response:
         body = msgspec.json.encode(openapi_document(gateway.url))
@@ -38,7 +62,6 @@ def gateway_app(gateway: Gateway) -> Starlette:
 
     return Starlette(
         routes=[
-            WebSocketRoute("/rooms/{match}", room),
             Route("/api/matches", api.page(api.create), methods=["POST"]),
             Route("/api/matches/{match}", api.page(api.state)),
             Route(

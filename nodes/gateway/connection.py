@@ -11,8 +11,6 @@ end.
 
 from __future__ import annotations
 
-from collections import deque
-
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
@@ -59,18 +57,43 @@ log = get_logger()
 class Connection:
     """Made for each WebSocket; `run` serves it until it ends."""
 
-    def __init__(self, gateway: Gateway, socket: WebSocket) -> None:
+    __slots__ = (
+        "__weakref__",
+        "_acting",
+        "_actions",
+        "_answered",
+        "_beat",
+        "_beat_at",
+        "_conversation",
+        "_ending",
+        "_feeding",
+        "_gateway",
+        "_gone",
+        "_looking",
+        "_query",
+        "_reading",
+        "_round_trip_ms",
+        "_saving",
+        "_sending",
+        "_socket",
+        "_spectator",
+        "_tasks",
+        "place",
+        "session",
+    )
+
+    def __init__(self, gateway: Gateway, socket: WebSocket, match: str) -> None:
         self._gateway = gateway
         self._socket = socket
         self._query = socket.query_params
-        self.place = (str(socket.path_params["match"]), "")
+        self.place = (match, "")
         self.session = 0
         self._ending: tuple[CloseCode, str] | None = None
         self._gone = False
         self._tasks: TaskGroup | None = None
         self._conversation: Conversation
         self._spectator: Spectator
-        self._actions: deque[Dispatch] = deque()
+        self._actions: list[Dispatch] = []  # few: a deque would be larger
         self._sending, self._feeding, self._reading = Signal(), Signal(), Signal()
         self._acting = self._looking = self._saving = False
         self._beat, self._beat_at, self._answered = 0, 0.0, 0
@@ -135,6 +158,10 @@ class Connection:
         if not grant.seat:
             self._spectator = match.watch()
         else:
+            now_s = anyio.current_time()
+            if not self._gateway.joins.take(f"{grant.match}/{grant.seat}", now_s):
+                self._refuse(CloseCode.AGAIN, "busy")
+                return False
             secret = self._gateway.seat_secret(grant.match, grant.seat)
             try:
                 taken = await match.take(
@@ -305,7 +332,7 @@ class Connection:
     async def _act(self) -> None:
         """Act in the order of what was heard, as long as there is something to do."""
         while self._actions:
-            asked = self._actions.popleft()
+            asked = self._actions.pop(0)
             outcome = await self._dispatch(asked)
             self._conversation.answered(asked.number, outcome)
             self._sending.set()

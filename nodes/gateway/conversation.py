@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +84,23 @@ class WrongSeat(Exception):
 class Conversation:
     """What one connection has said and was told. `player` "" is a spectator."""
 
+    __slots__ = (
+        "_accepted",
+        "_held",
+        "_ids",
+        "_legal",
+        "_newest",
+        "_seen",
+        "_unsent",
+        "_waiting",
+        "batches",
+        "extended",
+        "match",
+        "player",
+        "rejected",
+        "snapshots",
+    )
+
     def __init__(
         self,
         match: str,
@@ -110,7 +126,7 @@ class Conversation:
         # told of yet, by revision.
         self._waiting: dict[int, Action] = {}
         self._accepted: dict[int, str] = {}
-        self._unsent: deque[bytes] = deque()
+        self._unsent: list[bytes] = []  # few: a deque would be larger
 
     @property
     def full(self) -> bool:
@@ -128,7 +144,7 @@ class Conversation:
 
     def next_to_send(self) -> bytes | None:
         """The next message, in JSON."""
-        return self._unsent.popleft() if self._unsent else None
+        return self._unsent.pop(0) if self._unsent else None
 
     def hear(self, message: ClientMessage) -> Command | None:
         """

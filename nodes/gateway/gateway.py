@@ -27,6 +27,9 @@ ADDRESSES_MAX = 10_000
 
 TOKEN_FAILURES_BURST = 10
 
+JOINS_PER_S, JOINS_BURST = 0.2, 20
+"""How often a seat may be taken anew: each time is a record in the match's log."""
+
 
 @dataclass(frozen=True, slots=True)
 class GatewayStatistics:
@@ -117,6 +120,7 @@ class Gateway:
             options.messages_per_s, options.messages_burst, ADDRESSES_MAX
         )
         """How often each token may ask the API."""
+        self.joins = Buckets(JOINS_PER_S, JOINS_BURST, ADDRESSES_MAX)
         self._connections: set[Connected] = set()
         self._seats: dict[tuple[str, str], Connected] = {}
         self._empty = anyio.Event()  # set: it stops, and the last player has left

@@ -127,3 +127,16 @@ async def test_a_caller_may_count_its_actions(autojump_clock: object) -> None:
         view = await match.watch().resync()
         assert isinstance(view, View)
         assert view.revision == 2
+
+
+async def test_large_updates_are_not_kept_long(autojump_clock: object) -> None:
+    """What is kept of a place is bounded in bytes, too; the newest is always there."""
+    async with counted() as (_, match, seat):
+        updates = match.watch().updates()
+        first = await anext(updates)
+        for _ in range(3):
+            newest = await seat.dispatch("add", "x" * 12_000)
+        await anyio.sleep(1)
+        assert isinstance(newest, Accepted)
+        assert (await anext(updates)).view.revision == newest.revision
+        assert first.bytes < 100

@@ -397,7 +397,10 @@ async def test_b55_nothing_is_left_of_those_who_came_and_went(
         match = await gateway.create("tic-tac-toe", ["0", "1"])
         before = gateway.gateways[0].statistics()
         for number in range(150):
-            page = gateway.sit(match, match.seats[number % 2])
+            if number % 5:
+                page = gateway.open(match.id, gateway.watch_token(match))
+            else:
+                page = gateway.sit(match, match.seats[number % 2])
             await page.hear()
             await page.leave()
         await anyio.sleep(0.1)
@@ -405,3 +408,27 @@ async def test_b55_nothing_is_left_of_those_who_came_and_went(
         assert (after.connections, after.seats) == (before.connections, before.seats)
         assert after.opened == 150
         assert gateway.client.statistics().waiting == 0
+
+
+async def test_a_seat_is_not_taken_again_and_again(autojump_clock: object) -> None:
+    """Each time is a record in the match's log: who comes too often has to wait."""
+    async with rig([tic_tac_toe]) as gateway:
+        match = await gateway.create("tic-tac-toe", ["0", "1"])
+        endings: list[tuple[int, str]] = []
+        for _ in range(30):
+            page = gateway.sit(match, "0")
+            try:
+                await page.hear()
+            except Closed as closed:
+                endings.append((closed.code, closed.reason))
+            await page.leave()
+        assert endings == [(CloseCode.AGAIN, "busy")] * 10
+        await anyio.sleep(10)
+        await gateway.sit(match, "0").hear()
+
+
+async def test_there_are_only_rooms(autojump_clock: object) -> None:
+    """A WebSocket to another path is refused before it is opened."""
+    async with rig([tic_tac_toe]) as gateway:
+        page = gateway.open("a/b", "x")
+        assert (await page.hear_end())[1] == "unknown_path"
