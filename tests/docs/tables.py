@@ -29,7 +29,6 @@ from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
 from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.node.metrics import metric_names
 from hotseat.nodes.node.status import STATISTICS
-from hotseat.nodes.operator import balance_rows
 from hotseat.nodes.operator import balance_rows, survey_rows
 from hotseat.nodes.operator import rows as operator_rows
 from hotseat.nodes.operator.alarms import ALARMS
@@ -41,6 +40,7 @@ from hotseat.runtime.refusal import RUNTIME_REFUSALS
 from hotseat.runtime.replication import message
 from hotseat.runtime.replication.role import TRANSITIONS
 
+from ..simulator.interventions import INTERVENTIONS
 from ..simulator.mutants import MUTANTS
 from ..simulator.nemesis import Nemesis
 from ..simulator.settings import FAULTS
@@ -234,6 +234,8 @@ def simulated_faults() -> Rows:
     yield ("fault", "what happens")
     for name in FAULTS:
         yield (f"`{name}`", _first_paragraph(getattr(Nemesis, name)))
+    for name, text in INTERVENTIONS.items():
+        yield (f"`{name}`", text)
 
 
 def mutants() -> Rows:

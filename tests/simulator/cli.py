@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tally", type=Path, help="go on with the tally in this file")
     parser.add_argument("--scenario", default="", choices=["", *SCENARIOS])
     parser.add_argument(
-        "--interventions", action="store_true", help="operators change matches too"
+        "--interventions",
+        action="store_true",
+        help="operators change matches, whatever the seed says",
     )
     parser.add_argument("--list-scenarios", action="store_true")
     parser.add_argument("--mutant", default="", choices=["", *MUTANTS])

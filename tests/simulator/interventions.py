@@ -8,7 +8,9 @@ as done stands in the log, once, where it was told.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from hotseat.runtime.command import (
     Answer,
@@ -29,7 +31,27 @@ from .violation import Violation
 if TYPE_CHECKING:
     from .world import World
 
-__all__ = ["Intervener", "key_of"]
+__all__ = ["INTERVENTIONS", "Intervener", "key_of"]
+
+INTERVENTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "edit": "An operator edits a match, or undoes the last edit.",
+        "upgrade": "An operator lets a match go on under another version of its game, "
+        "or goes back.",
+        "resign_seat": "An operator gives up a seat.",
+        "terminate": "An operator ends a match.",
+    }
+)
+"""What they are, by the name under which they are counted."""
+
+_NAMES: Final[Mapping[type[Intervention], str]] = MappingProxyType(
+    {
+        Edit: "edit",
+        Upgrade: "upgrade",
+        ResignSeat: "resign_seat",
+        Terminate: "terminate",
+    }
+)
 
 AGAIN_MS = 400
 """After so long a command that has no answer is asked for again."""
@@ -89,7 +111,9 @@ class Intervener:
         if matches:
             self._commands += 1
             op = f"{self._commands:06}"
-            self._waiting[op] = (self._draw.choice(matches), self._drawn(op))
+            match, asked = self._draw.choice(matches), self._drawn(op)
+            self._waiting[op] = (match, asked)
+            world.trace.struck(_NAMES[type(asked)], f"{match} {op}")
             self._ask(op)
 
     def _goes_on(self, match: str) -> bool:

@@ -23,7 +23,11 @@ IN_PINNING = 0.4
 IN_PROFILE = 0.35
 """How many of the seeds live in a profile's world."""
 
+INTERVENING = 0.25
+"""In how many of them an operator edits, upgrades and ends matches."""
+
 INTERVENTIONS_MS = 150
+"""Between two commands, where that is asked for."""
 
 __all__ = ["command_of", "run_seed", "run_seeds"]
 
@@ -39,12 +43,12 @@ def run_seed(
     """Live through one seed; with a scenario its nemesis follows a script.
 
     With a mutant, one rule of the product is broken meanwhile. With interventions,
-    operators change matches too.
+    operators change matches whatever the seed says.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings, script = _world_of(seed, scenario)
     if not scenario and not mutant:
-        settings = with_faults_apart(_pinning(settings))
+        settings = _intervening(with_faults_apart(_pinning(settings)))
     if interventions:
         settings = replace(settings, interventions_ms=INTERVENTIONS_MS)
     hosting = hosting_of("matches")
@@ -85,6 +89,14 @@ def _pinning(settings: Settings) -> Settings:
     idle_ms = draw.choice([300, 2_000, 60_000])
     options = replace(options, pin_idle_ms=idle_ms)
     return replace(settings, pins_ms=pins_ms, options=options)
+
+
+def _intervening(settings: Settings) -> Settings:
+    """In some worlds operators change matches. (Drawn apart, too.)"""
+    draw = random.Random(f"intervening {settings.seed}")
+    if draw.random() >= INTERVENING:
+        return settings
+    return replace(settings, interventions_ms=draw.choice([100, 300, 900]))
 
 
 def run_seeds(

@@ -111,11 +111,14 @@ async def test_a_record_is_read_when_it_is_looked_at(home: ClusterDir) -> None:
             return answer | {"records": bytes(pack(rows))}
 
         async with door(home, "n1", give):
-            revisions, unread = await MatchFeed(home.path, match).fetch_unread()
+            feed = MatchFeed(home.path, match)
+            revisions, unread = await feed.fetch_unread()
+            assert feed.upgrades == []
             assert await code(MatchFeed(home.path, match)) == "malformed_log"
         assert revisions == [record.revision_after for record in log]
         records = LateRecords(unread)
-        timeline = open_timeline(race(goal=20), Recording(records, revisions=revisions))
+        recording = Recording(records, revisions=revisions, upgrades=feed.upgrades)
+        timeline = open_timeline(race(goal=20), recording)
         assert timeline.head == revisions[-1]
         assert records[4] == log[4]
         assert timeline.frame(revisions[4]).record == log[4]
