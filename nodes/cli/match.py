@@ -19,6 +19,7 @@ from .match_create import create
 from .match_end import resign_seat, terminate
 from .match_explain import explain
 from .match_files import export, import_match
+from .match_move import move
 from .match_seed import reveal_seed
 from .options import Cluster, Dir, Json, Limit, place, seconds
 
@@ -37,6 +38,7 @@ app.command(edit)
 app.command(explain)
 app.command(export)
 app.command(import_match, name="import")
+app.command(move)
 app.command(quarantine)
 app.command(release)
 app.command(resign_seat)

@@ -21,7 +21,7 @@ from .edit_key import edit_shard, read_shard
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts
 
-__all__ = ["MOVE_S", "core_of", "move_shard", "seconds_of"]
+__all__ = ["MOVE_S", "ShardMove", "core_of", "move_shard", "seconds_of"]
 
 MOVE_S = 20.0
 """How long a move may take if nothing else was said: a copy may have to be made."""
@@ -70,11 +70,11 @@ async def _move_shard(parts: VerbParts, command: OperatorCommand) -> dict[str, A
         raise CommandFailed(
             "malformed_request", "The target is a shard's number, `to` a node's id."
         )
-    move = _ShardMove(parts, command, int(command.target), to)
+    move = ShardMove(parts, command, int(command.target), to)
     return await move.run(seconds_of(command.args, "timeout_s", MOVE_S))
 
 
-class _ShardMove:
+class ShardMove:
     """One move, at the shard's owner."""
 
     def __init__(

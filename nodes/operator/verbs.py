@@ -14,6 +14,7 @@ from .drain_node import drain_node, undrain_node
 from .export_match import export_match
 from .import_match import import_match
 from .intervene import resign_seat, terminate
+from .move_match import move_match
 from .move_shard import move_shard
 from .quarantine import quarantine, release
 from .recover_shard import recover_shard, trust_node
@@ -34,6 +35,7 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
         edit(parts),
         export_match(parts),
         import_match(parts),
+        move_match(parts),
         move_shard(parts),
         quarantine(parts),
         release(parts),

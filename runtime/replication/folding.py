@@ -30,8 +30,8 @@ until it is gone, the match is in the pinned shard. Rules:
 9. The match is not held long: after `pin_hold_ms` the owner tries no more.
 
 By itself, one at a time, an owner folds back matches that are over, and those whose
-home has had the same owner and in-sync set for `pin_idle_ms`. The shard of one that is
-over is first moved to the home's owner, if that is another node.
+home has had the same owner for `pin_idle_ms`. The shard of one that is over is first
+moved to the home's owner, if that is another node.
 """
 
 from __future__ import annotations
@@ -428,10 +428,8 @@ class Folding:
         return 0 if record is None else record.history
 
     def _alike(self, replica: ShardReplica, home: ShardReplica) -> bool:
-        """The same owner and the same in-sync set, or the owner alone if it is over."""
-        placed = self._me.pins.placed[replica.context.shard]
-        same = home.serving and (placed.ended or set(home.isr) == set(replica.isr))
-        return same and not self._moves(home) and not self._moves(replica)
+        """The same owner, and nobody is to change that."""
+        return home.serving and not self._moves(home) and not self._moves(replica)
 
     @staticmethod
     def _serves(replica: ShardReplica, epoch: int) -> bool:

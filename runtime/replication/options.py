@@ -30,8 +30,8 @@ class ReplicationOptions:
     """A match that is being pinned, or folded back, is held so long; then it goes on
     where it is as soon as that is safe."""
     pin_idle_ms: int = 60_000
-    """A pinned match whose home has had the same owner and the same in-sync set for so
-    long is folded back: nothing is gained by its pin."""
+    """A pinned match whose home has had the same owner for so long is folded back:
+    nothing is gained by its pin."""
     pins_max: int = 256
     """Matches that may be pinned in a cluster: each has a record, a log, and a place in
     every heartbeat."""

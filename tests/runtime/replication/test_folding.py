@@ -133,7 +133,7 @@ def test_a_match_that_is_over_is_folded_back_by_itself() -> None:
 
 
 def test_a_match_with_nothing_gained_by_its_pin_is_folded_back_by_itself() -> None:
-    """Its home has had the same owner and in-sync set for `pin_idle_ms`."""
+    """Its home has had the same owner for `pin_idle_ms`."""
 
     def tune(settings: Settings) -> Settings:
         return replace(settings, options=replace(settings.options, pin_idle_ms=500))

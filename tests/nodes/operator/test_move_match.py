@@ -1,0 +1,155 @@
+"""An operator moves single matches while they are played."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from hotseat.config import Config, load_config
+from hotseat.nodes.client import Accepted
+from hotseat.nodes.operator_error import OperatorError
+
+from ..node.node_world import SHARDS, NodeWorld, node_world
+from .operated import DUEL_SPEC, Operated, play
+
+
+@pytest.fixture
+async def world(
+    tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[NodeWorld]:
+    """Where a pin that gains nothing ends soon."""
+
+    def config(self: NodeWorld, name: str) -> Config:
+        return load_config(
+            files=[self.home.config_path],
+            flags={
+                "--dir": ("node.dir", str(self.home.path)),
+                "--node": ("node.id", name),
+                "--pin-idle": ("replication.pin_idle_ms", "3000"),
+            },
+        )
+
+    monkeypatch.setattr(NodeWorld, "_config", config)
+    async with node_world(tmp_path / "c", "n1", "n2", "n3", games=[DUEL_SPEC]) as w:
+        yield w
+
+
+@pytest.fixture
+def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
+    return Operated(world, monkeypatch)
+
+
+def others(world: NodeWorld, owner: str) -> list[str]:
+    return [name for name in world.nodes if name != owner]
+
+
+async def shard_of(operator: Operated, match: str) -> int:
+    node = next(iter(operator.world.nodes))
+    return int((await operator.ask_door(node, "locate", match=match))["shard"])
+
+
+async def refused(operator: Operated, match: str, **args: Any) -> OperatorError:
+    with pytest.raises(OperatorError) as caught:
+        await operator.operate("match.move", match, args, match=match, timeout_s=100)
+    return caught.value
+
+
+async def test_a_match_is_moved_alone_while_it_is_played(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """No action is refused, lost, doubled or put after a later one."""
+    async with world.client() as client, anyio.create_task_group() as tasks:
+        match, seat = await play(client)
+        other, _ = await play(client)
+        source, stays = await operator.owner(match), await operator.owner(other)
+        to = others(world, source)[0]
+        answers: list[object] = []
+
+        async def acts() -> None:
+            while True:
+                answers.append(await seat.dispatch("add", 1))
+                await anyio.sleep(0.005)
+
+        tasks.start_soon(acts)
+        await anyio.sleep(0.2)
+        done = await operator.about("match.move", match, to=to)
+        assert (done["match"], done["from"], done["to"]) == (match, source, to)
+        assert done["pause_ms"] <= 100
+        assert done["pinned_ms"] is not None
+        assert await operator.owner(match) == to
+        assert await operator.owner(other) == stays
+        await anyio.sleep(0.5)
+        tasks.cancel_scope.cancel()
+        assert len(answers) > 20
+        assert all(isinstance(answer, Accepted) for answer in answers)
+        revisions = [a.revision for a in answers if isinstance(a, Accepted)]
+        assert revisions == list(range(revisions[0], revisions[0] + len(revisions)))
+
+
+async def test_it_may_be_moved_on_and_is_at_home_again_in_time(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """A pin that gains nothing any more ends by itself."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        home = await operator.owner(match)
+        first, second = others(world, home)
+        for to in (first, second, home):
+            done = await operator.about("match.move", match, to=to)
+            assert (done["pinned_ms"] is None) == (to != first)
+            assert isinstance(await seat.dispatch("add", 1), Accepted)
+            assert (await refused(operator, match, to=to)).code == "already_there"
+        assert await shard_of(operator, match) >= SHARDS
+        with anyio.fail_after(20):
+            while await shard_of(operator, match) >= SHARDS:  # noqa: ASYNC110
+                await anyio.sleep(0.5)
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
+        assert await operator.owner(match) == home
+
+
+async def test_what_cannot_be_moved_is_refused(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """Each with its code; the match is where it was, and has no shard of its own."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        source = await operator.owner(match)
+        to = others(world, source)[0]
+        assert (await refused(operator, match, to="n9")).code == "no_such_node"
+        assert (await refused(operator, match, to=3)).code == "malformed_request"
+        error = await refused(operator, match, to=to, timeout_s=0)
+        assert error.code == "malformed_request"
+        error = await refused(operator, "a" * 26, to=to)
+        assert error.code in ("no_such_match", "already_there")
+        await operator.operate("node.drain", to, node=to)
+        assert (await refused(operator, match, to=to)).code == "node_draining"
+        assert await operator.owner(match) == source
+        assert isinstance(await seat.dispatch("resign"), Accepted)
+        await operator.operate("node.undrain", to, node=to)
+        await anyio.sleep(2)
+        assert (await refused(operator, match, to=to)).code == "ended"
+
+
+async def test_a_move_that_does_not_come_off_leaves_the_match_where_it_was(
+    world: NodeWorld, operator: Operated
+) -> None:
+    """It is withdrawn; the match goes on, and is not moved later."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        source = await operator.owner(match)
+        to = others(world, source)[0]
+        world.network.cut(source, to)
+        world.network.cut(to, source)
+        await anyio.sleep(2)
+        error = await refused(operator, match, to=to, timeout_s=0.5)
+        assert error.code == "move_timed_out"
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
+        world.network.heal(source, to)
+        world.network.heal(to, source)
+        await anyio.sleep(4)
+        assert await operator.owner(match) == source
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
