@@ -35,7 +35,7 @@ class Migration:
 async def gather_at(
     home: ClusterDir, node: str, owners: Mapping[int, str]
 ) -> tuple[tuple[int, int], ...]:
-    """Move every shard there, and turn off what would move them back; the pauses.
+    """Move every shard there, while nothing moves them back; the pauses.
 
     Raises:
         OperatorError: A move did not come off.
@@ -55,7 +55,7 @@ async def gather_at(
 async def drain(
     home: ClusterDir, node: str, moves: tuple[tuple[int, int], ...]
 ) -> Migration:
-    """Drain it, and undo that.
+    """Drain it, and undo that: shards spread evenly again.
 
     Raises:
         OperatorError: It could not be drained in time.
@@ -67,4 +67,5 @@ async def drain(
     )
     drain_s = time.monotonic() - began_s
     await operate(home, "node.undrain", node, who=WHO)
+    await operate(home, "rebalance", "", {"do": "on"}, who=WHO)
     return Migration(node, moves, done.outcome, drain_s)

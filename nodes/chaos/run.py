@@ -251,20 +251,28 @@ class ChaosRun:
         return strike
 
     async def _migrate(self, fault: Fault, node: str, health: Health) -> Strike:
-        """Whoever is to move in a match of the node asks just when it is drained."""
+        """Nobody acts otherwise than planned: what is asked for is what players notice
+        who know of nothing."""
         home = self.cluster.home
         self.phase, self.migrating = f"moving all shards to {node}", True
         moves = await gather_at(home, node, health.owners)
         gathered = replace(health, owners=dict.fromkeys(health.owners, node))
-        strike = self._note(fault, [node], gathered, time.monotonic())
+        strike = self._note(fault, [node], gathered, time.monotonic(), hurry=False)
         self.migrations.append(await drain(home, node, moves))
         self.migrating = False
         return strike
 
     def _note(
-        self, fault: Fault, nodes: Sequence[str], health: Health, at_s: float
+        self,
+        fault: Fault,
+        nodes: Sequence[str],
+        health: Health,
+        at_s: float,
+        *,
+        hurry: bool = True,
     ) -> Strike:
-        """It has struck: whoever is to move in a match of these nodes asks now."""
+        """It has struck: whoever is to move in a match of these nodes asks now, in a
+        `hurry`."""
         shards = self.cluster.home.shards
         hit = {
             match: table
@@ -272,8 +280,9 @@ class ChaosRun:
             if health.owners.get(shard_of(match, shards)) in nodes
         }
         number = self.silences.struck(hit, at_s)
-        for table in hit.values():
-            table.hurry()
+        if hurry:
+            for table in hit.values():
+                table.hurry()
         strike = Strike(number, fault.kind, tuple(nodes), at_s, len(hit))
         self.strikes.append(strike)
         self.phase = f"{fault.kind.value} {', '.join(nodes)}"

@@ -21,7 +21,7 @@ import anyio
 from ...runtime.control_plane import DrainRecord, encode_record
 from ...runtime.replication.node import NodeReplicas
 from .edit_key import delete_key, write_key
-from .move_shard import core_of, seconds_of
+from .move_shard import HEARD_S, core_of, seconds_of
 from .pauses import pauses_told
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts
@@ -88,6 +88,9 @@ class _Drain:
         await self._say()
         with anyio.move_on_after(timeout_s) as scope:
             await self._until_drained()
+        took_s = anyio.current_time() - began_s
+        with anyio.move_on_after(HEARD_S):
+            await self._until_heard()
         owns, follows = placing.holding()
         done = placing.is_done() if self._for_restart else not owns
         if scope.cancelled_caught and (not done or self._copies_to_go()):
@@ -99,7 +102,7 @@ class _Drain:
             "matches": sum(self._matches.values()),
             "shards_kept": owns,
             "copies_kept": follows,
-            "took_ms": round((anyio.current_time() - began_s) * 1000),
+            "took_ms": round(took_s * 1000),
             "pauses": pauses_told(self._pauses()),
         }
 
@@ -142,6 +145,12 @@ class _Drain:
             if seen and gone and not copies:
                 return
             await anyio.sleep(LOOK_S)
+
+    async def _until_heard(self) -> None:
+        """Until the new owners of all that went have said something."""
+        owned = self._core.placing.owned
+        while len(self._pauses()) < len(self._matches) - len(owned()):  # noqa: ASYNC110
+            await anyio.sleep(LOOK_S)  # it is known of each by itself
 
     def _copies_to_go(self) -> int:
         return 0 if self._for_restart else self._core.placing.copies_to_go()

@@ -21,7 +21,7 @@ from .edit_key import edit_shard, read_shard
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts
 
-__all__ = ["MOVE_S", "ShardMove", "core_of", "move_shard", "seconds_of"]
+__all__ = ["HEARD_S", "MOVE_S", "ShardMove", "core_of", "move_shard", "seconds_of"]
 
 MOVE_S = 20.0
 """How long a move may take if nothing else was said: a copy may have to be made."""
@@ -30,6 +30,9 @@ MOVE_S_MAX = 3600.0
 
 LOOK_S = 0.01
 """Between two looks whether it is done."""
+
+HEARD_S = 2.0
+"""How long the first word of the new owner is waited for, behind its record."""
 
 
 def move_shard(parts: VerbParts) -> Verb:
@@ -104,7 +107,12 @@ class ShardMove:
             moved = await self._edit(self._withdrawn)
         if moved.owner != self._to:
             raise CommandFailed("move_timed_out", self._why(timeout_s))
-        pauses = [h.pause_ms for h in handovers.since(number) if h.shard == self._shard]
+        pauses: list[int] = []
+        with anyio.move_on_after(HEARD_S):
+            while not pauses:
+                told = handovers.since(number)
+                pauses = [h.pause_ms for h in told if h.shard == self._shard]
+                await anyio.sleep(LOOK_S)
         return {
             "shard": self._shard,
             "from": self._parts.node,
