@@ -44,11 +44,13 @@ def mint(
         str | None, Parameter(help="The match to play or watch.", show_default=False)
     ] = None,
     epoch: Annotated[
-        int,
+        int | None,
         Parameter(
-            help="The match's epoch, as its creation told.", validator=Number(gte=0)
+            help="The match's epoch, as its creation told; match show tells it, too.",
+            validator=Number(gte=0),
+            show_default=False,
         ),
-    ] = 0,
+    ] = None,
     seat: Annotated[
         str | None,
         Parameter(help="Play at this seat; without it: watch.", show_default=False),
@@ -72,13 +74,15 @@ def mint(
     ttl_s = seconds(ttl, "--ttl")
     if (operator is None) == (match is None):
         raise _usage("say either --match (and --seat, to play) or --operator NAME")
+    if match is not None and epoch is None:
+        raise _usage("say the match's --epoch, too")
     try:
         if operator is not None:
             token = tokens.operator(operator, ttl_s)
         elif seat is not None:
-            token = tokens.seat(str(match), epoch, seat, ttl_s)
+            token = tokens.seat(str(match), epoch or 0, seat, ttl_s)
         else:
-            token = tokens.spectator(str(match), epoch, ttl_s)
+            token = tokens.spectator(str(match), epoch or 0, ttl_s)
     except ValueError as error:
         raise _usage(str(error)) from error
     if json:

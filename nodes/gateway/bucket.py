@@ -46,11 +46,6 @@ class Buckets:
         """Take one of that name's."""
         return self._of(name, now_s).take(now_s)
 
-    def empty(self, name: str, now_s: float) -> bool:
-        """Whether that name has none left now."""
-        known = self._buckets.get(name)
-        return known is not None and known.wait_s(now_s) > 0
-
     def _of(self, name: str, now_s: float) -> Bucket:
         known = self._buckets.get(name)
         if known is None:

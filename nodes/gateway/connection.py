@@ -158,8 +158,9 @@ class Connection:
         if not grant.seat:
             self._spectator = match.watch()
         else:
-            now_s = anyio.current_time()
-            if not self._gateway.joins.take(f"{grant.match}/{grant.seat}", now_s):
+            fresh, now_s = grant.kind == "seat", anyio.current_time()
+            seat = f"{grant.match}/{grant.seat}"
+            if fresh and not self._gateway.joins.take(seat, now_s):
                 self._refuse(CloseCode.AGAIN, "busy")
                 return False
             secret = self._gateway.seat_secret(grant.match, grant.seat)
@@ -167,7 +168,7 @@ class Connection:
                 taken = await match.take(
                     grant.seat,
                     secret,
-                    fresh=grant.kind == "seat",
+                    fresh=fresh,
                     alone=True,
                     session=grant.session,
                 )

@@ -126,20 +126,19 @@ class Gateway:
         self._empty = anyio.Event()  # set: it stops, and the last player has left
 
     def admit(self, token: str | None, address: str) -> Grant:
-        """What the token grants. Wrong ones are counted against the address.
+        """What the token grants. A good one always does: behind a proxy many players
+        have one address. Wrong ones are counted against it.
 
         Raises:
             TokenError: It is not accepted.
-            TooManyFailures: That address has shown too many wrong ones.
+            TooManyFailures: The same, after too many wrong ones of that address.
         """
-        now_s = anyio.current_time()
-        if self._failures.empty(address, now_s):
-            raise TooManyFailures
         try:
             return self.tokens.read(token)
-        except TokenError:
-            self._failures.take(address, now_s)
-            raise
+        except TokenError as error:
+            if self._failures.take(address, anyio.current_time()):
+                raise
+            raise TooManyFailures from error
 
     @property
     def ready(self) -> bool:
@@ -196,4 +195,4 @@ class Gateway:
 
 
 class TooManyFailures(Exception):
-    """Too many wrong tokens came from one address."""
+    """Too many wrong tokens came from one address: not even why is told any more."""

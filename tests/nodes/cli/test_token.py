@@ -44,7 +44,13 @@ def test_a_token_is_made_and_looked_at(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("mint",), ("mint", "--operator", "ann", "--match", "m"), ("mint", "--match", "")],
+    [
+        ("mint",),
+        ("mint", "--operator", "ann", "--match", "m"),
+        ("mint", "--match", "m"),
+        ("mint", "--match", "", "--epoch", "1"),
+        ("mint", "--operator", "ann", "--ttl", "soon"),
+    ],
 )
 def test_what_makes_no_token_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
