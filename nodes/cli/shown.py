@@ -146,6 +146,8 @@ def nodes_table(nodes: Iterable[NodeRow]) -> Table:
             table.add_row(cell(node.node), cell(f"no answer ({node.error})", "red"))
             continue
         state = cell("ready", "green") if node.ready else cell("not ready", "yellow")
+        if node.state not in ("", "up"):
+            state = cell(node.state, "yellow")
         rate = "" if node.rates is None else f"{node.rates.records_per_s:,.1f}"
         table.add_row(
             cell(node.node),

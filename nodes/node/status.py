@@ -137,7 +137,7 @@ class NodeStatus:
         """Who holds copies of what this node serves, and what waits for them."""
         runner = self._hosting.replicator.runner
         if runner is None:
-            return {"following": 0, "isr": {}, "lag": {}}
+            return {"state": "up", "following": 0, "isr": {}, "lag": {}}
         core = runner.core
         isr: dict[str, list[str]] = {}
         lag: dict[str, int] = {}
@@ -146,4 +146,6 @@ class NodeStatus:
             if record is not None:
                 isr[str(shard)] = [node for node, _ in record.isr]
             lag[str(shard)] = core.uncommitted(shard)
-        return {"following": core.statistics().following, "isr": isr, "lag": lag}
+        following = core.statistics().following
+        state = core.placing.state
+        return {"state": state, "following": following, "isr": isr, "lag": lag}

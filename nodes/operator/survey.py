@@ -221,6 +221,7 @@ def _node_row(
             door=door,
             reachable=True,
             ready=bool(status["ready"]),
+            state=str(status.get("state", "")),
             shards=len(status["shards"]),
             following=int(status["following"]),
             matches=int(status["matches"]),

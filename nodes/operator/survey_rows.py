@@ -68,6 +68,9 @@ class NodeRow(Row, frozen=True, kw_only=True):
     what the coordinator knows."""
     ready: bool = False
     """It serves, or follows in sync, all that is meant for it."""
+    state: str = ""
+    """up; draining: it is to own and hold nothing; restarting: it hands over, and is to
+    be started anew; "" if it does not say."""
     shards: int = 0
     """That it serves."""
     following: int = 0

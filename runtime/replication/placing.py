@@ -75,6 +75,13 @@ class Placing:
         return self._placer.spreads
 
     @property
+    def state(self) -> str:
+        """Of this node: up, draining or restarting."""
+        if self._me.node in self.fleet.draining:
+            return "draining"
+        return "restarting" if self._me.node in self.fleet.restarting else "up"
+
+    @property
     def boot(self) -> str:
         """This process, as its registration has it."""
         return self._me.nonce_prefix
