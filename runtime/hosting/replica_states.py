@@ -111,7 +111,10 @@ class ReplicaStates:
             try:
                 for line in self._store.manifest(shard):
                     over = line.ended and shard < SHARDS_MAX
-                    if not (over or line.buried):
+                    held = self._roster.matches.get(line.match)
+                    # Folded back, it has gone on at home; that was in the home's log.
+                    passed = held is not None and held.index > line.index
+                    if not (over or line.buried or passed):
                         self._roster.found(line)
             except JournalCorrupt as error:
                 self._roster.wipe(shard)

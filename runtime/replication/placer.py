@@ -10,8 +10,9 @@ good, or drains; when nothing is left to mend, it spreads copies and owners even
 
 Whether a node is *unfit* for a shard, that is, lacks a game version which its matches
 need, is known for certain only where the shard is. So its owner proposes who takes an
-unfit node's place, wherever the placer works; elsewhere a node that lacks a game which
-the owner has is taken for unfit.
+unfit node's place, and who owns the shard instead of itself if it is unfit, wherever
+the placer works; elsewhere a node that lacks a game which the owner has is taken for
+unfit.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from .options import ReplicationOptions
 from .readings import Readings
 
 __all__ = ["Placer"]
+
+FITNESS = "fitness"
+"""What the `op` of a move away from an unfit owner begins with."""
 
 TURN_MS = 1000
 """Between two looks."""
@@ -131,7 +135,7 @@ class Placer:
         leaving = self._drainer.edits(records, owned, self._fleet, unfit, now_ms)
         edits = {edit.shard: (edit, DRAIN) for edit in leaving}
         for edit in self.edits(records, now_ms, mine):
-            edits.setdefault(edit.shard, (edit, ""))
+            edits.setdefault(edit.shard, (edit, FITNESS))
         if (self.acting or self._asked) and not edits:
             balance = self._balancer.edits(records, self._fleet, unfit, now_ms)
             edits = {edit.shard: (edit, REBALANCE) for edit in balance}
@@ -167,8 +171,9 @@ class Placer:
                 if node not in self._fleet.registered:
                     self._absent_since_ms.setdefault(node, now_ms)
         outgrown = self._outgrown(records, mine, now_ms)
+        handed = self._handed(records, mine)
         if not self.acting and not outgrown:
-            return ()
+            return tuple(handed.values())
         if self.acting and self._fleet.draining:
             for shard in records:
                 gone = outgrown.get(shard, frozenset()) | self._fleet.draining
@@ -188,7 +193,7 @@ class Placer:
             limit=self._allowance.left(now_ms),
         )
         self._allowance.spend(len(found))
-        return found
+        return tuple({**handed, **{edit.shard: edit for edit in found}}.values())
 
     def unfit_for(self, shard: int, record: ShardRecord) -> frozenset[str]:
         """The nodes that lack a game of the shard, or one that its owner has."""
@@ -196,6 +201,24 @@ class Placer:
         needed = known.get(record.owner or "", frozenset())
         lacking = {node for node, games in known.items() if not needed <= games}
         return frozenset(lacking).union(self.unfit.get(shard, ()))
+
+    def _handed(
+        self,
+        records: Mapping[int, ShardRecord],
+        mine: Mapping[int, Collection[str]],
+    ) -> dict[int, WantEdit]:
+        """By shard of `mine` that this node cannot play: its owner is to be a replica
+        in sync that can."""
+        handed: dict[int, WantEdit] = {}
+        for shard, synced in mine.items():
+            record, unfit = records.get(shard), self.unfit.get(shard, ())
+            if record is None or record.move is not None or self._node not in unfit:
+                continue
+            for node in record.want:
+                if node in synced and node in self._fleet.up and node not in unfit:
+                    handed[shard] = WantEdit(shard, record.want, node)
+                    break
+        return handed
 
     def _outgrown(
         self,

@@ -140,10 +140,13 @@ def _check_states(
 
 
 def _check_set_apart(world: World, process: Process, line: MatchLine) -> None:
-    """A copy is set apart for lack of its game, or if the game is not pure. Whatever
-    else has befallen it, it is sound again by now, or the owner's copy was fetched."""
-    settings, code = world.settings, line.quarantined
-    if not (settings.impure or (settings.missing_version and code == "missing_game")):
+    """A copy is set apart for lack of its game, with which a state that cannot be read
+    would be derived again; or if the game is not pure. Whatever else has befallen it,
+    it is sound again by now, or the owner's copy was fetched."""
+    code = line.quarantined
+    unplayed = code in ("missing_game", "state_corrupt")
+    lacks = not _has_the_game(world, process.node)
+    if not (world.settings.impure or (lacks and unplayed)):
         raise Violation("set_apart", f"{process.boot} holds {line.match} as {code}")
 
 
@@ -190,9 +193,10 @@ def _goes_on(world: World, shard: int) -> bool:
 
 
 def _lacks_the_game(world: World, shard: int) -> bool:
-    """Its owner cannot play what is played elsewhere."""
-    owner = world.owner(shard)
-    return owner is not None and not _has_the_game(world, owner.node)
+    """None of its replicas can play what is played elsewhere."""
+    record = world.checks.record(shard)
+    members = () if record is None else record.isr
+    return not any(_has_the_game(world, node) for node, _ in members)
 
 
 def _check_progress(world: World, lost: list[int]) -> None:
@@ -202,6 +206,8 @@ def _check_progress(world: World, lost: list[int]) -> None:
         shard = world.places.pins.get(match) or shard_of(match, world.settings.shards)
         if shard in lost or _lacks_the_game(world, shard):
             continue
+        if world.settings.missing_version and player.last_code == "unknown_game":
+            continue  # nothing is played in that shard yet, and its owner lacks the game
         if world.settings.impure and player.last_code in NOT_PLAYED:
             continue  # its owner has a copy that differs, and says so
         silent_ms = (end_us - player.answered_us) // MS

@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotseat.runtime.control_plane import ShardRecord
+from hotseat.runtime.control_plane import Move, ShardRecord
 from hotseat.runtime.fitness import Games
 from hotseat.runtime.fleet import Fleet
 from hotseat.runtime.placement import WantEdit
@@ -133,6 +134,18 @@ def test_an_owner_finds_a_place_for_what_a_node_cannot_play() -> None:
     records[0] = record("b", "b", "c")
     assert one.edits(records, 4_000, {0: "c", 1: "a"}) == ()
     assert one.edits(records, 5_000, {0: "c", 1: "a"}) == (WantEdit(1, ("b", "c")),)
+
+
+def test_an_owner_that_cannot_play_hands_over_to_a_replica_that_can() -> None:
+    """Once one is in sync; and it asks once."""
+    one = Placer("b", "boot", 2, ReplicationOptions())
+    one.registered(fleet("bcd"), 0)
+    records = {0: record("b", "b", "c", "d")}
+    one.unfit = {0: frozenset("bc")}
+    assert one.edits(records, 0, {0: "c"}) == ()
+    assert one.edits(records, 1_000, {0: "cd"}) == (WantEdit(0, ("b", "c", "d"), "d"),)
+    moving = msgspec.structs.replace(records[0], move=Move("d", "op"))
+    assert one.edits({0: moving}, 2_000, {0: "cd"}) == ()
 
 
 def test_what_is_known_of_shards_elsewhere_is_the_games_of_their_owners() -> None:
