@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import anyio
 
+from ...runtime.control_plane import SHARDS_MAX
 from ..client.inbox import LOOPBACK
 from ..cluster_dir import ClusterDir
 from ..local.child import ChildOptions
@@ -91,14 +92,16 @@ class Health:
     in_sync: dict[int, tuple[str, ...]]
 
     def even(self, nodes: Sequence[str]) -> bool:
-        """Whether each of them owns as many shards as any other, within one."""
-        owned = Counter(self.owners.values())
+        """Whether each of them owns as many shards as any other, within one; those of
+        pinned matches aside."""
+        owned = Counter(o for shard, o in self.owners.items() if shard < SHARDS_MAX)
         counts = [owned[node] for node in nodes]
         return max(counts) - min(counts) <= 1
 
     def full(self, shards: int, copies: int) -> bool:
         """Whether every shard has an owner, and all the copies that are wanted."""
-        return len(self.owners) == shards and all(
+        fixed = sum(shard < SHARDS_MAX for shard in self.owners)
+        return fixed == shards and all(
             len(self.in_sync.get(shard, ())) >= copies for shard in self.owners
         )
 
