@@ -18,7 +18,7 @@ from functools import partial
 
 import anyio
 
-from hotseat.nodes.chaos.cluster import ClusterPlan
+from hotseat.nodes.chaos.cluster import OPTIONS, ClusterPlan
 from hotseat.nodes.chaos.plan import ChaosPlan, Fault, FaultKind
 from hotseat.nodes.chaos.run import ChaosRun, run_chaos
 from hotseat.nodes.operator.pauses import pauses_told
@@ -34,6 +34,10 @@ RATE_PER_S = float(os.environ.get("RATE", "400"))
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 
+PINS = (
+    "[replication]\npin_idle_ms = 3000 # what was moved alone is soon at home again\n"
+)
+
 PAUSE_MS = 50.0
 DRAIN_S = 10.0
 
@@ -41,7 +45,7 @@ DRAIN_S = 10.0
 def migration() -> list[Row]:
     """Moves one by one, and drains of a node that owns everything."""
     plan = ChaosPlan(
-        ClusterPlan(),
+        ClusterPlan(options=OPTIONS + PINS),
         matches=MATCHES,
         rate=RATE_PER_S,
         seconds=0.0,
@@ -57,12 +61,14 @@ def migration() -> list[Row]:
 def _rows(run: ChaosRun) -> list[Row]:
     played = f"{run.plan.matches} matches, {run.plan.rate:g} actions/s"
     moved = pauses_told([pair for one in run.migrations for pair in one.moves])
+    alone = pauses_told([pair for one in run.migrations for pair in one.matches])
     drained_p99 = max(one.drained["pauses"]["p99_ms"] for one in run.migrations)
     drain_s = max(one.drain_s for one in run.migrations)
     action_ms = run.migrating_latencies.percentile_s(99) * 1000
     refused = sum(run.refusals.values()) + sum(run.gone.values())
     return [
         _row("move_pause_p99", moved["p99_ms"], "ms", PAUSE_MS, played),
+        _row("match_pause_p99", alone["p99_ms"], "ms", PAUSE_MS, f"pin too; {played}"),
         _row("drain_pause_p99", drained_p99, "ms", PAUSE_MS, f"the worst; {played}"),
         _row("drain", drain_s, "s", DRAIN_S, f"the slowest; {played}"),
         Row(
@@ -98,7 +104,8 @@ def _tell(run: ChaosRun) -> None:
     for one in run.migrations:
         pauses = one.drained["pauses"]
         print(
-            f"{one.node}: {pauses_told(one.moves)}\n  drained in {one.drain_s:.2f} s,"
+            f"{one.node}: {pauses_told(one.moves)}\n  matches alone:"
+            f" {pauses_told(one.matches)}\n  drained in {one.drain_s:.2f} s,"
             f" {one.drained['shards']} shards, {one.drained['matches']} matches:"
             f" {pauses}",
             file=sys.stderr,

@@ -31,6 +31,7 @@ from .faults import NodeProcesses
 from .netns import NetworkNamespaces, network_namespaces
 
 __all__ = [
+    "OPTIONS",
     "ChaosCluster",
     "ClusterPlan",
     "ClusterStopped",
@@ -83,13 +84,15 @@ class ClusterPlan:
 class Health:
     """What the doors say, all of them together.
 
-    owners: Node by shard. in_sync: members of its in-sync set, the owner too.
+    owners: Node by shard, pinned ones aside. in_sync: members of its in-sync set, the
+    owner too. pinned: shards of pinned matches that are served.
     """
 
     answering: tuple[str, ...]
     ready: tuple[str, ...]
     owners: dict[int, str]
     in_sync: dict[int, tuple[str, ...]]
+    pinned: int = 0
 
     def even(self, nodes: Sequence[str]) -> bool:
         """Whether each of them owns as many shards as any other, within one; those of
@@ -129,10 +132,13 @@ class ChaosCluster:
         }
         owners: dict[int, tuple[int, str]] = {}
         in_sync: dict[int, tuple[str, ...]] = {}
+        pinned = 0
         for node, answer in found.items():
             for text, epoch in answer["epochs"].items():
                 shard = int(text)
-                if owners.get(shard, (-1, ""))[0] < epoch:
+                if shard >= self.home.shards:
+                    pinned += 1
+                elif owners.get(shard, (-1, ""))[0] < epoch:
                     owners[shard] = (epoch, node)
                     in_sync[shard] = _in_sync(answer, text)
         return Health(
@@ -140,7 +146,14 @@ class ChaosCluster:
             ready=tuple(node for node, answer in found.items() if answer["ready"]),
             owners={shard: owner for shard, (_, owner) in owners.items()},
             in_sync=in_sync,
+            pinned=pinned,
         )
+
+    async def until_folded(self, timeout_s: float) -> None:
+        """Wait until no match is pinned any more; not for ever."""
+        with anyio.move_on_after(timeout_s):
+            while (await self.health()).pinned:  # noqa: ASYNC110  # other processes
+                await anyio.sleep(POLL_S)
 
     async def until_even(self, timeout_s: float) -> None:
         """Wait until each node owns its share again, within one; not for ever."""

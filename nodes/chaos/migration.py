@@ -8,17 +8,21 @@ the players noticed, they know.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..cluster_dir import ClusterDir
 from ..operator.ask import operate
+from ..operator_error import OperatorError
 
 __all__ = ["Migration", "drain", "gather_at"]
 
 DRAIN_S = 60.0
 WHO = "chaos"
+
+NOT_MOVED = frozenset({"already_there", "ended", "game_over", "match_ended"})
+"""It is there, or has ended just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Migration:
 
     node: str
     moves: tuple[tuple[int, int], ...] = ()
+    matches: tuple[tuple[int, int], ...] = ()
+    """Of matches that were moved one by one: pinned, and handed over."""
     drained: Mapping[str, Any] = field(default_factory=dict)
     """What `node.drain` said."""
     drain_s: float = 0.0
@@ -52,8 +58,32 @@ async def gather_at(
     return tuple(pauses)
 
 
+async def move_matches(
+    home: ClusterDir, node: str, matches: Sequence[str]
+) -> tuple[tuple[int, int], ...]:
+    """Move matches there, each alone; how long each was held for its pin, and paused
+    for its handover, together."""
+    pauses = []
+    for match in matches:
+        try:
+            moved = await operate(
+                home, "match.move", match, {"to": node}, match=match, who=WHO
+            )
+        except OperatorError as error:
+            if error.code not in NOT_MOVED:
+                raise
+            continue
+        told = moved.outcome
+        if told["pause_ms"] is not None:
+            pauses.append((int(told["pause_ms"]) + int(told["pinned_ms"] or 0), 1))
+    return tuple(pauses)
+
+
 async def drain(
-    home: ClusterDir, node: str, moves: tuple[tuple[int, int], ...]
+    home: ClusterDir,
+    node: str,
+    moves: tuple[tuple[int, int], ...],
+    matches: tuple[tuple[int, int], ...] = (),
 ) -> Migration:
     """Drain it, and undo that: shards spread evenly again.
 
@@ -68,4 +98,4 @@ async def drain(
     drain_s = time.monotonic() - began_s
     await operate(home, "node.undrain", node, who=WHO)
     await operate(home, "rebalance", "", {"do": "on"}, who=WHO)
-    return Migration(node, moves, done.outcome, drain_s)
+    return Migration(node, moves, matches, done.outcome, drain_s)

@@ -27,7 +27,7 @@ from ..node.collector import bounded_pauses
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
 from .cluster import ChaosCluster, Health, chaos_cluster
-from .migration import Migration, drain, gather_at
+from .migration import Migration, drain, gather_at, move_matches
 from .netns import NetworkNamespaces
 from .plan import ChaosPlan, Fault, FaultKind
 from .silence import Silence, Silences
@@ -41,6 +41,9 @@ PATIENT = ClientOptions(timeout_s=30.0, requests_max=16_384, watches_max=65_536)
 
 CREATIONS_PER_S = 400.0
 BEGIN_S = 60.0
+
+MATCHES_MOVED = 20
+"""Each by itself, before all shards are moved."""
 
 EVEN_S = 10.0
 """Before a fault: for shards to be spread evenly again, if that is not turned off."""
@@ -161,6 +164,7 @@ class ChaosRun:
                 playing.cancel_scope.cancel()
         if failure is not None:
             raise failure
+        await self.cluster.until_folded(self.plan.heal_s)
         self.phase = "verifying"
         self.health = await self.cluster.until_full(self.plan.heal_s)
         await verify(
@@ -255,10 +259,12 @@ class ChaosRun:
         who know of nothing."""
         home = self.cluster.home
         self.phase, self.migrating = f"moving all shards to {node}", True
+        chosen = list(self.playing)[:MATCHES_MOVED]
+        matches = await move_matches(home, node, chosen)
         moves = await gather_at(home, node, health.owners)
         gathered = replace(health, owners=dict.fromkeys(health.owners, node))
         strike = self._note(fault, [node], gathered, time.monotonic(), hurry=False)
-        self.migrations.append(await drain(home, node, moves))
+        self.migrations.append(await drain(home, node, moves, matches))
         self.migrating = False
         return strike
 
