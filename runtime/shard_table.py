@@ -17,6 +17,9 @@ from .pin_table import PinTable
 
 __all__ = ["ShardTable", "ShardTableStatistics"]
 
+_SPARE_ROWS = 64
+"""Of pinned shards that are no more, or not known to be pinned yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShardTableStatistics:
@@ -116,6 +119,10 @@ class ShardTable:
         known = self._pinned.get(row.shard)
         if known is not None and (row.epoch < known.epoch or row == known):
             return False
+        if len(self._pinned) >= 2 * len(self.pins) + _SPARE_ROWS:
+            gone = [s for s in self._pinned if self.pins.match_of(s) is None]
+            for shard in gone:
+                del self._pinned[shard]
         self._pinned[row.shard] = row
         return True
 

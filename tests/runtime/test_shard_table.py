@@ -7,6 +7,7 @@ import pytest
 
 from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.frame import NodeEntry, ShardEntry, TableSnapshot
+from hotseat.runtime.pin_table import PinTable
 from hotseat.runtime.shard_table import ShardTable
 
 N1 = NodeEntry("n1", "tcp://127.0.0.1:1", "boot-1")
@@ -79,3 +80,16 @@ def test_the_largest_table_fits_into_a_frame() -> None:
     name = "a-node-with-a-long-name-" + "x" * 40
     table.apply(ShardEntry(n, name, 2**40) for n in range(SHARDS_MAX))
     assert len(msgspec.msgpack.encode(table.snapshot(1))) < 1024 * 1024
+
+
+def test_rows_of_pins_that_are_no_more_do_not_pile_up() -> None:
+    """As many matches are pinned and folded back as anybody likes."""
+    pins = PinTable(2)
+    table = ShardTable(2, pins)
+    for number in range(1_000):
+        shard = SHARDS_MAX + number
+        pins.pin("m", shard)
+        table.apply([ShardEntry(shard, "n1", 1)])
+        assert table.owner(shard) == "n1"
+        pins.unpin("m")
+    assert len(table._pinned) <= 70
