@@ -36,7 +36,7 @@ SAY_S = 1.0
 LET_GO_S = 0.5
 """For the owners to let it out: a compare-and-swap or two."""
 
-LOOK_S = 0.005
+LOOK_S = 0.01
 
 log = get_logger()
 

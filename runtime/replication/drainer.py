@@ -23,7 +23,10 @@ AT_ONCE = 16
 """Moves on their way at one time."""
 
 TURN_MS = 20
-"""Between two looks, while there is something to hand over."""
+"""Between two looks, while records change."""
+
+IDLE_MS = 250
+"""The same, while none does: what is left has no place yet, or is on its way."""
 
 PATIENCE_MS = 3000
 """After so long a move has not come off: the next attempt."""
@@ -41,6 +44,10 @@ class Drainer:
         self._asked_ms: dict[int, int] = {}  # by shard: when its move was seen first
         self._look_at_ms = 0
 
+    def changed(self, now_ms: int) -> None:
+        """Some shard's record is another one now."""
+        self._look_at_ms = min(self._look_at_ms, now_ms + TURN_MS)
+
     def due_ms(self, fleet: Fleet, owns: bool) -> int | None:
         """When `edits` may have something."""
         return self._look_at_ms if owns and fleet.leaves(self._node) else None
@@ -56,7 +63,7 @@ class Drainer:
         """The moves to propose now, of shards that this node owns (`mine`)."""
         if not fleet.leaves(self._node) or now_ms < self._look_at_ms:
             return []
-        self._look_at_ms = now_ms + TURN_MS
+        self._look_at_ms = now_ms + IDLE_MS
         owned = Counter(dict.fromkeys(sorted(fleet.up), 0))
         for record in records.values():
             holder = record.owner if record.move is None else record.move.to

@@ -80,6 +80,8 @@ class Placer:
         """The nodes as they are known now; who leaves is given nothing more."""
         if fleet.registered != self._fleet.registered:
             self._balancer.changed(now_ms)
+        if fleet != self._fleet:
+            self._drainer.changed(now_ms)
         self._fleet = fleet
         for node in fleet.registered:
             self._absent_since_ms.pop(node, None)
@@ -87,6 +89,7 @@ class Placer:
     def record_changed(self, now_ms: int) -> None:
         """Some shard's record is another one now."""
         self._balancer.changed(now_ms)
+        self._drainer.changed(now_ms)
 
     def rebalance(self) -> None:
         """An operator asks for a round, at this node, now."""
