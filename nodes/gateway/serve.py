@@ -131,8 +131,13 @@ async def _serve(
         )
         try:
             binds = await tasks.start(serve)
-        except OSError as error:
-            reason = error.strerror or str(error)
+        except (OSError, ExceptionGroup) as error:
+            cause: Exception = error
+            while isinstance(cause, ExceptionGroup):
+                cause = cause.exceptions[0]
+            if not isinstance(cause, OSError):
+                raise
+            reason = cause.strerror or str(cause)
             raise LinkRefused(f"cannot listen on {listen}: {reason}") from error
         if not gateway.url:
             gateway.url = str(binds[0])

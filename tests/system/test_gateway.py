@@ -167,6 +167,17 @@ def test_junk_ends_no_gateway(cluster: Cluster) -> None:
     assert httpx.get(f"{cluster.url}/readyz").status_code == 200
 
 
+def test_an_address_that_is_taken_is_named(cluster: Cluster) -> None:
+    """A second gateway at the same place says so in one line, and ends."""
+    listen = ("--listen", cluster.url.removeprefix("http://"), "--name", "second")
+    argv = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", "gateway"]
+    done = subprocess.run(
+        [*argv, *cluster.place, *listen], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "error[address_unavailable]: cannot listen on 127.0.0.1:" in done.stderr
+
+
 def test_nothing_secret_is_logged(cluster: Cluster) -> None:
     """What the processes write holds no token and no key."""
     created = cluster.open_match()
