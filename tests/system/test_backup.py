@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from tests.nodes.coordinators.etcd_cluster import needs_etcd
 from tests.system.machines import Machine, machines
 
-pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(400)]
+
+SHARDS = 6
 
 
 def play(machine: Machine, matches: int) -> str:
@@ -68,6 +71,67 @@ def test_a_backup_of_everything_at_one_moment_comes_back(tmp_path: Path) -> None
         assert records(nodes[2], before) == length
         assert records(nodes[2], after) == 0
         play(nodes[2], 10)
+
+
+@needs_etcd
+def test_an_old_etcd_is_not_believed_until_operators_say_so(tmp_path: Path) -> None:
+    """Nodes that know better wait, and shards stand still; then what they hold counts,
+    and nothing of it is lost."""
+    with machines(tmp_path, shards=SHARDS) as nodes:
+        play(nodes[0], 10)
+        nodes[0].etcd.save(tmp_path / "etcd.db")
+        stop(nodes)
+        start(nodes)  # each shard has another owner, in a newer epoch
+        match = play(nodes[1], 10)
+        length = records(nodes[1], match)
+        stop(nodes)
+        nodes[0].etcd.restore(tmp_path / "etcd.db")
+        for machine in nodes:
+            machine.start()
+        wait_until(lambda: all(trusted(machine) for machine in nodes))
+        wait_until(lambda: stopped(nodes[0]))
+        wait_until(lambda: all_served(nodes))
+        wait_until(lambda: nodes[0].ask("cluster", "status")["alarms"] == [])
+        assert records(nodes[2], match) == length
+        play(nodes[2], 10)
+
+
+def trusted(machine: Machine) -> bool:
+    """Whether its data count; it must have got so far as to ask."""
+    return machine.run("node", "trust", machine.node, "--yes").returncode == 0
+
+
+def all_served(nodes: Sequence[Machine]) -> bool:
+    """Let every shard that stands still go on; whether none does any more."""
+    for shard in set(range(SHARDS)) - served(nodes[0]):
+        any(recovered(machine, shard) for machine in nodes)
+    return len(served(nodes[0])) == SHARDS
+
+
+def recovered(machine: Machine, shard: int) -> bool:
+    """Let a shard go on from what this node has; not from an older copy."""
+    order = ("--from", machine.node, "--raise-epoch", "--yes")
+    return machine.run("shard", "recover", str(shard), *order).returncode == 0
+
+
+def served(machine: Machine) -> set[int]:
+    rows = machine.ask("shard", "list")["shards"]
+    return {row["shard"] for row in rows if row["serving"]}
+
+
+def stopped(machine: Machine) -> set[int]:
+    """The shards of which a replica takes no part."""
+    alarms = machine.ask("cluster", "status")["alarms"]
+    places = [alarm["at"] for alarm in alarms if alarm["code"] == "replica_stopped"]
+    return {int(place.removeprefix("shard ")) for place in places}
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Other processes have no event to wait for: ask again until it is so."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.1)
 
 
 @needs_etcd
