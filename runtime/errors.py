@@ -228,7 +228,8 @@ class PinRefused(ProposalRefused):
     """The match cannot be given a shard of its own, or be folded back, now or here.
 
     `code` says why: "pins_full", "already_pinned", "not_pinned", "moving", "busy" (it
-    is being pinned or folded back), "no_such_match", "ended", "not_owner".
+    is being pinned or folded back), "no_such_match", "ended", "not_owner",
+    "coordinator_away".
     """
 
     code = "pin_refused"

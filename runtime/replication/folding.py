@@ -27,7 +27,9 @@ until it is gone, the match is in the pinned shard. Rules:
 8. The transaction decides something outside of the logs. So it is sent only when of
    both shards something of the owner's own epoch is committed: until then a tail of an
    earlier owner, with more records of the match, could come back.
-9. The match is not held long: after `pin_hold_ms` the owner tries no more.
+9. It is not begun while the coordinator does not answer: the match would be held until
+   it does.
+10. The match is not held long: after `pin_hold_ms` the owner tries no more.
 
 By itself, one at a time, an owner folds back matches that are over, and those whose
 home has had the same owner for `pin_idle_ms`. The shard of one that is over is first
@@ -63,6 +65,9 @@ ASK_AGAIN_MS = 300
 
 TURN_MS = 1_000
 """Between two looks for matches to be folded back."""
+
+LISTED_MS = 3_000
+"""Who has not listed the coordinator's keys for so long takes it to be away."""
 
 PAUSE_MS = 5_000
 """Between two attempts of one match, by itself."""
@@ -118,7 +123,12 @@ class Folding:
         self._tried_at: dict[int, int] = {}
         self._kept_at: dict[tuple[int, str], int] = {}
         self._turn_at_ms = 0
+        self._listed_ms = -LISTED_MS
         self._drawn = 0
+
+    def listed(self, now_ms: int) -> None:
+        """The coordinator answers."""
+        self._listed_ms = now_ms
 
     # What the host says.
 
@@ -136,6 +146,8 @@ class Folding:
             raise PinRefused("not_owner", f"ask the owner of shard {shard}")
         if shard in self._folds:
             raise PinRefused("busy", f"match {match} is being folded back")
+        if now_ms - self._listed_ms >= LISTED_MS:
+            raise PinRefused("coordinator_away", "the coordinator does not answer")
         if not self._can_begin(replica, self._home_of(match)):
             if self._bring_near(replica, self._home_of(match), now_ms):
                 raise PinRefused(
@@ -226,7 +238,7 @@ class Folding:
         return has_read_all
 
     def _goes_on(self, fold: _Fold, now_ms: int) -> bool:
-        """Rules 3 and 9."""
+        """Rules 3 and 10."""
         home, replica = self._shards[fold.home], self._shards[fold.shard]
         return (
             not fold.stays
@@ -354,6 +366,8 @@ class Folding:
     # By itself.
 
     def _look(self, now_ms: int) -> None:
+        if now_ms - self._listed_ms >= LISTED_MS:
+            return  # rule 9
         for shard, placed in self._me.pins.placed.items():
             replica = self._shards.get(shard)
             home = self._home_of(placed.match)

@@ -137,6 +137,7 @@ class NodeReplicas(NodeView):
         if not mine:
             self._identity.observe(listing.revision, None)
         self._me.ident = self._identity.ident  # shards judge by it what they read
+        self.folding.listed(self._now_ms)
         for reading in self._readings.listing(listing):
             self._take(reading)
         self._touched |= dict.fromkeys(self._me.pins.guests)

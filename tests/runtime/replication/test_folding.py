@@ -195,6 +195,18 @@ def test_an_owner_that_dies_over_it_leaves_the_match_in_one_place(
     assert played[-1] == "action"
 
 
+def test_no_match_is_held_for_a_coordinator_that_is_away() -> None:
+    """It is not begun, and the match goes on."""
+
+    def script(world: World) -> None:
+        pin_then_fold(5_200)(world)
+        at(world, 1_800, lambda: setattr(world.coordinator, "down", True))
+
+    world = live(script, lambda s: replace(s, faults_ms=6_000))
+    assert world.trace.counts["fold_coordinator_away"] == 1
+    assert kinds(world, the_match(world)).count("attach") == 0
+
+
 def test_one_whose_shard_is_elsewhere_is_moved_home_first() -> None:
     """Who asks is told that it is moving; asked again, it is folded back."""
 
