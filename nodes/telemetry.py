@@ -94,6 +94,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         # the journal
         "journal_set_aside": "The journal had lost something: it was set aside, and the"
         " node begins empty, as a new replica.",
+        "journal_salvaged": "Data without a seal were opened as an old copy.",
         "journal_failed": "The disk takes no writes: nothing is acknowledged here.",
         "journal_back": "The disk takes writes again.",
         # matches

@@ -29,7 +29,7 @@ from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
 from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.node.metrics import metric_names
 from hotseat.nodes.node.status import STATISTICS
-from hotseat.nodes.operator import balance_rows, survey_rows
+from hotseat.nodes.operator import balance_rows, survey_rows, trace_rows
 from hotseat.nodes.operator import rows as operator_rows
 from hotseat.nodes.operator.alarms import ALARMS
 from hotseat.nodes.telemetry import EVENTS
@@ -257,7 +257,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "alarms": alarms,
     **{
         f"row_{name}": partial(row, getattr(rows, name))
-        for rows in (operator_rows, survey_rows, balance_rows)
+        for rows in (operator_rows, survey_rows, balance_rows, trace_rows)
         for name in rows.__all__
         if isinstance(getattr(rows, name), type)
     },

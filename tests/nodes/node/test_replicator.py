@@ -22,8 +22,15 @@ from hotseat.runtime.frame import Frame
 from hotseat.runtime.journal import StoreOp
 from hotseat.runtime.link import Endpoint, Identity, LinkDownReason
 from hotseat.runtime.replica_runner import ReplicaRunner
-from hotseat.runtime.replication.message import Alive, Message
-from hotseat.runtime.replication.output import Alarm, CasRequest, Commit, IdentityKept
+from hotseat.runtime.replication.message import Alive, Entry, Message
+from hotseat.runtime.replication.output import (
+    Alarm,
+    Appended,
+    CasRequest,
+    Commit,
+    IdentityKept,
+)
+from hotseat.runtime.replication.recovered import Recovered
 from hotseat.runtime.testing.memory_coordinator import MemoryCoordinator
 from hotseat.runtime.testing.memory_journal import MemoryDisk, MemoryJournal
 from hotseat.runtime.testing.memory_store import MemoryStore
@@ -366,3 +373,24 @@ async def test_a_journal_without_a_seal_counts_for_nothing(tmp_path: Any) -> Non
         assert found.ident == "me"
     async with node_journal(path, durable=False) as (journal, found):
         assert found.ident == ""
+
+
+async def test_what_has_no_seal_is_set_aside_and_can_be_brought_back(
+    tmp_path: Any,
+) -> None:
+    """As data of nobody: an old copy. An empty file takes no other one's place."""
+    path = tmp_path / "journal.db"
+    aside, salvage = (tmp_path / f"journal.db.{end}" for end in ("unsealed", "salvage"))
+    entry = Entry(3, 1, "m", 0, msgspec.Raw(b"\xc0"))
+    async with node_journal(path, durable=False) as (journal, _):
+        await journal.write((IdentityKept("me", 1, ""), Appended(4, (entry,))))
+    for _ in range(3):
+        async with node_journal(path, durable=False) as (journal, found):
+            assert found == Recovered()
+        assert aside.exists()
+    aside.rename(salvage)
+    async with node_journal(path, durable=False) as (journal, found):
+        assert found.ident == ""
+        assert found.shards[4].entries == (entry,)
+    assert not salvage.exists()
+    assert not aside.exists()
