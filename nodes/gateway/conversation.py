@@ -239,7 +239,8 @@ class Conversation:
                 return  # until one of them is answered
             self._tell(next_one)
         self._held = None
-        self._newest = update.view
+        if self._newest is None or self._newest.revision < update.view.revision:
+            self._newest = update.view
         self._catch_up()
 
     def _drawn(self, update: KeptUpdate) -> list[Drawn]:

@@ -174,6 +174,16 @@ def test_revisions_only_rise() -> None:
     assert [revision for _, revision, _ in sent(told)] == [1, 2, 2]
 
 
+def test_a_look_may_overtake_an_update_that_waits_for_its_answer() -> None:
+    """What is acknowledged then is the newer state, not the one that waited."""
+    told = begun()
+    number = act(told, "x")
+    told.updated(update(1, step(1, "0")))
+    told.looked(view_of(update(2)._update))
+    told.answered(number, Accepted(number, 1, 1))
+    assert sent(told) == [("snapshot", 2, None), ("batch_applied", 2, "x")]
+
+
 def test_one_who_does_not_read_is_not_read_from() -> None:
     """What waits to be sent is bounded by what is heard."""
     told = begun()
