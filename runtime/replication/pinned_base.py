@@ -10,6 +10,7 @@ from __future__ import annotations
 from .context import Context
 from .output import Split
 from .pinning import BASE_EPOCH, BASE_SEQ
+from .register import GONE
 
 __all__ = ["PinnedBase"]
 
@@ -19,11 +20,12 @@ _NONE: frozenset[str] = frozenset()
 class PinnedBase:
     """Of one replica; idle in a shard that is not pinned."""
 
-    __slots__ = ("_context", "_match")
+    __slots__ = ("_context", "_match", "_told")
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._match: str | None = None  # whose base is being persisted
+        self._told = False
 
     def settle(self) -> None:
         """In the in-sync set without the base: make it of the match as it is here, once
@@ -52,15 +54,23 @@ class PinnedBase:
         self._context.data.unbegin()
         self._context.effects.splits.append(back)
 
-    @property
     def gone(self) -> bool:
         """There is no such shard any more; or none is known of, whose data were here at
-        the start, and whose match is elsewhere here, too. (Else it may be that the
-        coordinator is older than the data.)"""
+        the start, and whose match is elsewhere here, too. If the match is not, the
+        coordinator may be older than the data: an operator is told, once."""
         context = self._context
         register = context.register
-        absent = context.pinned and register.known and register.record is None
-        return register.gone or (absent and context.shard not in context.me.pins.placed)
+        if register.gone or not (context.pinned and register.known):
+            return register.gone
+        if register.record is not None:
+            return False
+        if context.shard not in context.me.pins.placed:
+            return True
+        if not self._told:
+            self._told = True
+            why = "its data are here, and there is no record: it stays as it is"
+            context.alarm(GONE, why)
+        return False
 
     def end(self, *, installing: bool) -> None:
         """Forget, on the disk too, what was here of it."""

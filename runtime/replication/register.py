@@ -29,7 +29,10 @@ from .me import Me
 from .options import ReplicationOptions
 from .output import Alarm
 
-__all__ = ["Isr", "RecordRegister"]
+__all__ = ["GONE", "Isr", "RecordRegister"]
+
+GONE = "shard_record_gone"
+"""Why a shard is stopped that had a record once."""
 
 Isr = tuple[tuple[str, str], ...]
 
@@ -107,12 +110,15 @@ class RecordRegister:
             return
         if record is None:
             self.known = True
-            if self._shard >= SHARDS_MAX and revision != ABSENT:
-                self._vanish(revision)
+            if self._shard >= SHARDS_MAX:
+                if revision != ABSENT:
+                    self._vanish(revision)
+                else:  # `pinned_base.py` says what that means
+                    self.stopped, self.changed = GONE, True
                 return
             if revision != ABSENT or self.epoch_seen:
                 self.revision = revision
-                self.stop("shard_record_gone", "the shard's record was deleted")
+                self.stop(GONE, "the shard's record was deleted")
             return
         self.known = True
         self.revision = revision

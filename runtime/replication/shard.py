@@ -165,7 +165,7 @@ class ShardReplica:
 
     def vanish(self) -> bool:
         """If there is no such shard any more: forget what was here of it."""
-        if not self._base.gone:
+        if not self._base.gone():
             return False
         self._demote()
         self._base.end(installing=self.follower.taker.open)
