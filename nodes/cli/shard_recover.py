@@ -20,44 +20,47 @@ if TYPE_CHECKING:
 __all__ = ["recover"]
 
 
+From = Annotated[str, Parameter(name="--from", help="The node whose copy shall do.")]
+Unclean = Annotated[
+    bool,
+    Parameter(
+        negative=(), help="What that copy lacks is lost, though it was acknowledged."
+    ),
+]
+Dead = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--node-is-dead",
+        show_default=False,
+        help="A node of the in-sync set that will not come back; name each.",
+    ),
+]
+RaiseEpoch = Annotated[
+    bool,
+    Parameter(
+        negative=(),
+        help="The coordinator was restored from a backup, and the shard's record is an"
+        " old one.",
+    ),
+]
+Empty = Annotated[
+    bool, Parameter(negative=(), help="There is no copy at all: begin with nothing.")
+]
+OlderCopy = Annotated[
+    bool, Parameter(negative=(), help="Though another node has a newer copy.")
+]
+
+
 def recover(
     number: Annotated[int, Parameter(name="N", validator=Number(gte=0))],
     /,
     *,
-    from_: Annotated[
-        str, Parameter(name="--from", help="The node whose copy shall do.")
-    ],
-    unclean: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="What that copy lacks is lost, though it was acknowledged.",
-        ),
-    ] = False,
-    node_is_dead: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--node-is-dead",
-            show_default=False,
-            help="A node of the in-sync set that will not come back; name each.",
-        ),
-    ] = (),
-    raise_epoch: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="The coordinator was restored from a backup, and the shard's record is"
-            " an old one.",
-        ),
-    ] = False,
-    empty: Annotated[
-        bool,
-        Parameter(negative=(), help="There is no copy at all: begin with nothing."),
-    ] = False,
-    older_copy: Annotated[
-        bool,
-        Parameter(negative=(), help="Though another node has a newer copy."),
-    ] = False,
+    from_: From,
+    unclean: Unclean = False,
+    node_is_dead: Dead = (),
+    raise_epoch: RaiseEpoch = False,
+    empty: Empty = False,
+    older_copy: OlderCopy = False,
     yes: Yes = False,
     why: Why = "",
     who: As = "",
@@ -79,36 +82,22 @@ def recover(
     from .shown import cell, print_all
 
     found = anyio.run(_look, place(dir, cluster), number)
-    row = found.replicas.get(from_)
-    if row is None:
-        raise OperatorError(
-            found.silent.get(from_, "no_such_node"),
-            f"{from_} does not answer, whose copy is to be taken",
-            hint="hotseat shard show says who has a copy",
-            exit_code=ExitCode.UNREACHABLE,
-        )
-    newer = _newer(found, from_, row)
-    if newer and not older_copy:
-        raise OperatorError(
-            "newer_copy",
-            f"{newer} has a newer copy of shard {number} than {from_}:"
-            f" {_held(newer, found.replicas[newer])}; {_held(from_, row)}",
-            hint=f"--from {newer}, or --older-copy",
-        )
+    row = _chosen(found, from_, older_copy)
     if not json:
         print_all(*(cell(line) for line in _losses(number, from_, row, found)))
     confirm(f"Let shard {number} go on from the copy of {from_}?", yes)
+    args = {
+        "dead": list(node_is_dead),
+        "unclean": unclean,
+        "restored": raise_epoch,
+        "empty": empty,
+        "above": max(max(r.promised, r.epoch) for r in found.replicas.values()),
+    }
     outcome = perform(
         place(dir, cluster),
         "shard.recover",
         str(number),
-        {
-            "dead": list(node_is_dead),
-            "unclean": unclean,
-            "restored": raise_epoch,
-            "empty": empty,
-            "above": max(max(r.promised, r.epoch) for r in found.replicas.values()),
-        },
+        args,
         json=json,
         node=from_,
         who=who,
@@ -122,6 +111,31 @@ def recover(
     )
     print_outcome(outcome, json=json, text=text)
     return ExitCode.OK
+
+
+def _chosen(found: ShardShown, node: str, older_copy: bool) -> ReplicaRow:
+    """What the node has of the shard.
+
+    Raises:
+        OperatorError: It does not answer; newer_copy.
+    """
+    row = found.replicas.get(node)
+    if row is None:
+        raise OperatorError(
+            found.silent.get(node, "no_such_node"),
+            f"{node} does not answer, whose copy is to be taken",
+            hint="hotseat shard show says who has a copy",
+            exit_code=ExitCode.UNREACHABLE,
+        )
+    newer = _newer(found, node, row)
+    if newer and not older_copy:
+        raise OperatorError(
+            "newer_copy",
+            f"{newer} has a newer copy than {node}:"
+            f" {_held(newer, found.replicas[newer])}; {_held(node, row)}",
+            hint=f"--from {newer}, or --older-copy",
+        )
+    return row
 
 
 async def _look(place: Path | str, number: int) -> ShardShown:

@@ -66,7 +66,7 @@ def seal(ident: str, boot: int) -> IdentityKept:
 
 
 def _set_aside(path: Path, held: bool) -> bool:
-    """What has no seal, if it holds anything; whether there is something in its place."""
+    """Put away what has no seal; whether there is something in its place."""
     if held:
         _move(path, path.with_name(path.name + UNSEALED))
     else:
