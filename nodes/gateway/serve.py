@@ -11,11 +11,12 @@ import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import anycorn
 import anyio
 
-from ...config import Config
+from ...config import Config, GatewayConfig
 from ...runtime.errors import LinkRefused
 from ..client import ClientOptions, ask_doors, connect
 from ..client.shell import ClientStatistics
@@ -26,10 +27,11 @@ from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
 from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
+from .connection import SILENT_BEATS_MAX
 from .gateway import Gateway, GatewayStatistics
 from .seat_secret import seat_secrets
 
-__all__ = ["PRINCIPAL", "STATISTICS", "run_gateway"]
+__all__ = ["PRINCIPAL", "STATISTICS", "run_gateway", "server_config"]
 
 STATISTICS: Mapping[str, type] = {
     "gateway": GatewayStatistics,
@@ -52,7 +54,7 @@ LOOK_S = 0.25
 
 WAITING_NOTE_S = 10.0
 
-CLIENT = ClientOptions(requests_max=16_384, watches_max=65_536)
+CLIENT = ClientOptions(requests_max=16_384, watches_max=65_536, watch_idle_s=10.0)
 """One link for all players: their number is bounded by the connections."""
 
 log = get_logger()
@@ -125,7 +127,7 @@ async def _serve(
         serve = partial(
             anycorn.serve,
             gateway_app(gateway),  # type: ignore[arg-type]  # its own names for ASGI
-            _server_config(config),
+            server_config(config.gateway),
             shutdown_trigger=closing.wait,
             mode="asgi",
         )
@@ -154,18 +156,23 @@ async def _serve(
         closing.set()
 
 
-def _server_config(config: Config) -> anycorn.Config:
+def server_config(options: GatewayConfig) -> anycorn.Config:
+    """How anycorn serves the application."""
     server = anycorn.Config()
-    server.bind = [config.gateway.listen]
+    server.bind = [options.listen]
     server.backlog = BACKLOG
     server.loglevel = "WARNING"
     server.include_server_header = False
     server.h11_max_incomplete_size = HANDSHAKE_BYTES_MAX
     server.keep_alive_timeout = KEEP_ALIVE_S
-    server.graceful_timeout = config.gateway.stop_grace_s
-    server.shutdown_timeout = config.gateway.stop_grace_s
-    server.websocket_max_message_size = config.gateway.message_bytes_max
-    server.websocket_ping_interval = config.gateway.heartbeat_s
+    server.graceful_timeout = options.stop_grace_s
+    server.shutdown_timeout = options.stop_grace_s
+    server.websocket_max_message_size = options.message_bytes_max
+    server.websocket_ping_interval = options.heartbeat_s
+    # Browsers answer pings by themselves. Who does not is gone, or does not read: then
+    # a send hangs in the server, which shields it from cancellation, until this ends.
+    silent_s: Any = SILENT_BEATS_MAX * options.heartbeat_s  # not whole, as it declares
+    server.read_timeout = silent_s
     # A context per connection costs 300 KB, and views are small.
     server.websocket_permessage_deflate = False
     return server
