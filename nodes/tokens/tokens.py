@@ -127,6 +127,10 @@ class Tokens:
         self._accepted += 1
         return grant
 
+    def left_s(self, grant: Grant) -> float:
+        """How long what it grants may still be used."""
+        return max(0.0, grant.expires_s + self._leeway_s - self._now_s())
+
     def statistics(self) -> TokenStatistics:
         return TokenStatistics(self._minted, self._accepted, self._refused)
 
