@@ -82,7 +82,7 @@ def recover(
     from .shown import cell, print_all
 
     found = anyio.run(_look, place(dir, cluster), number)
-    row = _chosen(found, from_, older_copy)
+    row = _chosen(found, from_, older_copy=older_copy)
     if not json:
         print_all(*(cell(line) for line in _losses(number, from_, row, found)))
     confirm(f"Let shard {number} go on from the copy of {from_}?", yes)
@@ -113,12 +113,18 @@ def recover(
     return ExitCode.OK
 
 
-def _chosen(found: ShardShown, node: str, older_copy: bool) -> ReplicaRow:
+def _chosen(found: ShardShown, node: str, *, older_copy: bool) -> ReplicaRow:
     """What the node has of the shard.
 
     Raises:
-        OperatorError: It does not answer; newer_copy.
+        OperatorError: It does not answer; not_needed, newer_copy.
     """
+    if found.shard.serving:
+        raise OperatorError(
+            "not_needed",
+            f"shard {found.shard.shard} is served by {found.shard.owner}",
+            hint="hotseat shard move lets another node own it",
+        )
     row = found.replicas.get(node)
     if row is None:
         raise OperatorError(

@@ -52,3 +52,12 @@ def test_a_node_that_does_not_answer_cannot_be_chosen() -> None:
         with pytest.raises(OperatorError) as caught:
             _chosen(found, node, older_copy=False)
         assert (caught.value.code, caught.value.exit_code) == (code, 3)
+
+
+def test_a_shard_that_is_served_is_left_alone() -> None:
+    """Whatever else is said."""
+    served = ShardRow(shard=4, owner="n1", epoch=7, isr=("n1", "n3"), serving=True)
+    found = ShardShown(shard=served, replicas={"n3": replica(5, 812)}, silent={})
+    with pytest.raises(OperatorError) as caught:
+        _chosen(found, "n3", older_copy=True)
+    assert caught.value.code == "not_needed"

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from hotseat.nodes.client import Accepted, View
+from hotseat.nodes.client import Accepted, Refusal, Seat, View
 from hotseat.nodes.operator.rows import ReplicaRow, read_row
 from hotseat.nodes.operator_error import OperatorError
 from hotseat.runtime.testing.memory_journal import MemoryDisk
 
-from ..node.node_world import NodeWorld, node_world
+from ..node.node_world import SHARDS, NodeWorld, node_world
 from .operated import DUEL_SPEC, Operated, play
 
 
@@ -108,6 +108,46 @@ async def test_a_stale_copy_is_recovered_when_all_that_were_in_sync_are_gone(
 
         await until(has_a_copy_again)
         assert isinstance(await seat.dispatch("add", 1), Accepted)
+
+
+async def test_what_is_not_in_the_copy_is_gone_and_its_players_are_told(
+    world: NodeWorld, operator: Operated, autojump_clock: object
+) -> None:
+    """A seat that was taken since is taken anew by who holds its token; a match that
+    was created since is lost. A shard without any copy begins with nothing."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        located = await operator.ask_door("n1", "locate", match=match)
+        shard, owner = located["shard"], located["owner"]
+        stale = next(n for n in (await row(operator, owner, shard)).isr if n != owner)
+        third = next(n for n in ("n1", "n2", "n3") if n not in (owner, stale))
+        await world.kill(stale)
+
+        async def third_is_in_sync() -> bool:
+            return third in (await row(operator, owner, shard)).isr
+
+        await until(third_is_in_sync)
+        other = await seat.match.take("1")
+        assert isinstance(other, Seat)
+        assert isinstance(await other.dispatch("add", 100), Accepted)
+        late = (await play(client))[1]
+        await world.start(stale)
+        await world.kill(owner, third)
+        for name in (owner, third):
+            world.disks[name] = MemoryDisk()
+        await anyio.sleep(5)
+        args = {"unclean": True, "empty": True, "dead": [owner, third]}
+        for number in range(SHARDS):
+            if not (await row(operator, stale, number)).serving:
+                await operator.operate("shard.recover", str(number), args, node=stale)
+        assert isinstance(await other.dispatch("add", 1, timeout_s=50), Accepted)
+        view = await other.resync(timeout_s=50)
+        assert isinstance(view, View)
+        assert view.view == {"total": 5}
+        lost = await late.dispatch("add", 1, timeout_s=50)
+        assert isinstance(lost, Refusal)
+        assert lost.code == "match_lost"
+        await world.start(owner, third)  # all shards are served again
 
 
 async def test_what_cannot_be_recovered_is_refused(
