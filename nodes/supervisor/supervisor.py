@@ -417,6 +417,9 @@ class Supervisor:
         found = self._source.get(match)
         if not isinstance(found, MatchState) or epoch not in (None, found.epoch):
             return None
+        line = self._source.line(match)
+        if line is None or line.shard != shard:
+            return None  # it is about to come there
         if not self._crew.make_room():
             raise MailboxFull("there are as many actors as there may be")
         actor = self._crew.bring(found, shard)

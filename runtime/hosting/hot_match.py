@@ -109,7 +109,8 @@ class HotMatch:
         """(name, version) of the game that is missing to carry it on; None: that of its
         line."""
         self.failures = 0
-        self.retry_ms: int | None = 0 if self.stuck else None
+        retries = self.stuck and self.code != "log_gap"  # it would lead to before it
+        self.retry_ms: int | None = 0 if retries else None
         """When to try again to get unstuck; None: not by itself."""
         self.pinned = line.pinned
         """By the last record, whether or not it can be played here: its own shard, if

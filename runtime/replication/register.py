@@ -11,7 +11,8 @@ compare-and-swap from the revision that was read. Rules:
 3. A conflict tells of a newer record: nothing is written until that one is read.
 4. A record below the highest epoch that was seen in a record is not believed, nor one
    of that epoch with another owner: the coordinator went back. An entry in the log is
-   as good as a record of its epoch: nothing is appended before the record is there.
+   as good as a record of its epoch: nothing is appended before the record is there. So
+   is a promise, of the epoch before it: a claim is made of a record that was read.
 5. A pinned shard has a record as long as its match is pinned: both are made, and
    deleted, in one transaction. One without a record is no more, if there was one
    since this process began; else the data here may be newer than the coordinator.

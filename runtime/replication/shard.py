@@ -93,7 +93,9 @@ class ShardReplica:
         """`layout` is who shall hold the shard, if its record must be made."""
         self.data = ReplicaData(shard, effects, options, recovered)
         self.register = RecordRegister(shard, me, effects, options)
-        self.register.epoch_seen = self.data.log.last_epoch
+        # A claim is promised in the epoch behind the record's.
+        seen = max(self.data.log.last_epoch, self.data.promised - 1)
+        self.register.epoch_seen = seen
         self.context = Context(
             shard, me, effects, options, self.data, self.register, layout
         )

@@ -318,6 +318,9 @@ class Process:
         self._wake_host()
 
     def _take_stop(self, restart_ms: int) -> None:
+        memory = self.world.settings.durability == "memory"
+        if memory and not self.core.statistics().open:
+            return  # its seal would not hold the boot that is on its way to the record
         if self.leaving is None:
             self.runner.stand_down(self.now_ms())
             self.leaving = Leaving(self, restart_ms)
