@@ -73,13 +73,16 @@ async def _ask_all(place: Path | str) -> dict[str, Any]:
 
 
 def _shards(count: int, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the owner of each shard says of it; of two, the one of the higher epoch."""
+    """What the owner of each shard says of it; of two, the one of the higher epoch.
+    (Matches that are pinned have shards beyond.)"""
     rows: list[dict[str, Any]] = [
         {"shard": shard, "owner": "", "epoch": 0, "isr": [], "lag": 0}
         for shard in range(count)
     ]
     for node in nodes:
         for name, epoch in node["epochs"].items():
+            if int(name) >= count:
+                continue
             row = rows[int(name)]
             if epoch > row["epoch"]:
                 isr, lag = node["isr"].get(name, []), node["lag"].get(name, 0)
