@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from hotseat.runtime.control_plane import Keys, NodeRecord, encode_record
+from hotseat.runtime.control_plane import (
+    DrainRecord,
+    Keys,
+    NodeRecord,
+    RebalanceRecord,
+    encode_record,
+)
 from hotseat.runtime.coordinator import ABSENT, Write
 from hotseat.runtime.node_directory import NodeDirectory
 from hotseat.runtime.testing.memory_store import MemoryStore
@@ -64,3 +70,54 @@ def test_a_record_that_cannot_be_read_is_reported_and_left_out() -> None:
     (fault,) = directory.take_faults()
     assert KEYS.node("n2") in fault
     assert directory.take_faults() == []
+
+
+def write(store: MemoryStore, key: str, value: bytes | None) -> None:
+    entries = {entry.key: entry.revision for entry in store.list("").entries}
+    store.apply([Write(key, entries.get(key, ABSENT), value)])
+
+
+def drained(node: str, boot: str = "") -> bytes:
+    return encode_record(DrainRecord(node=node, boot=boot))
+
+
+def test_a_node_is_in_the_state_that_its_drain_key_says() -> None:
+    """For good, or as long as the process runs that it names; whatever its own record
+    says, and in whatever order they come."""
+    store, directory = MemoryStore(), NodeDirectory(KEYS)
+    write(store, KEYS.drain("n1"), drained("n1"))
+    write(store, KEYS.drain("n2"), drained("n2", boot="b2"))
+    for node, boot in (("n1", "b1"), ("n2", "b2"), ("n3", "b3")):
+        put(store, node, boot)
+    assert directory.listing(store.list(KEYS.prefix))
+    states = {node: found.state for node, found in directory.records.items()}
+    assert states == {"n1": "draining", "n2": "restarting", "n3": "up"}
+    fleet = directory.fleet
+    assert fleet.registered == {"n1", "n2", "n3"}
+    assert (fleet.draining, fleet.restarting, fleet.up) == ({"n1"}, {"n2"}, {"n3"})
+    at = store.revision
+    put(store, "n2", "b4")
+    put(store, "n1", None)
+    for _, changes in store.changes_after(KEYS.prefix, at):
+        assert directory.changed(changes)
+    fleet = directory.fleet
+    assert (fleet.draining, fleet.restarting, fleet.up) == ({"n1"}, set(), {"n2", "n3"})
+    at = store.revision
+    write(store, KEYS.drain("n1"), None)
+    for _, changes in store.changes_after(KEYS.prefix, at):
+        assert directory.changed(changes)
+    assert directory.fleet.draining == set()
+
+
+def test_rebalancing_is_on_until_a_key_says_otherwise() -> None:
+    """And a node says by itself that it has no room."""
+    store, directory = MemoryStore(), NodeDirectory(KEYS)
+    assert directory.fleet.rebalance
+    for on in (False, True):
+        write(store, KEYS.rebalance, encode_record(RebalanceRecord(on=on)))
+        assert directory.listing(store.list(KEYS.prefix))
+        assert directory.fleet.rebalance == on
+    short = NodeRecord(node="n1", boot="b", inbox="tcp://n1", room=False)
+    write(store, KEYS.node("n1"), encode_record(short))
+    directory.listing(store.list(KEYS.prefix))
+    assert directory.fleet.full == {"n1"}
