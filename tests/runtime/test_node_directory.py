@@ -10,6 +10,7 @@ from hotseat.runtime.control_plane import (
     encode_record,
 )
 from hotseat.runtime.coordinator import ABSENT, Write
+from hotseat.runtime.fleet import Fleet
 from hotseat.runtime.node_directory import NodeDirectory
 from hotseat.runtime.testing.memory_store import MemoryStore
 
@@ -81,6 +82,11 @@ def drained(node: str, boot: str = "") -> bytes:
     return encode_record(DrainRecord(node=node, boot=boot))
 
 
+def states_of(fleet: Fleet) -> tuple[list[str], list[str], list[str]]:
+    """Who drains, who is to be restarted, who is up."""
+    return sorted(fleet.draining), sorted(fleet.restarting), sorted(fleet.up)
+
+
 def test_a_node_is_in_the_state_that_its_drain_key_says() -> None:
     """For good, or as long as the process runs that it names; whatever its own record
     says, and in whatever order they come."""
@@ -94,14 +100,14 @@ def test_a_node_is_in_the_state_that_its_drain_key_says() -> None:
     assert states == {"n1": "draining", "n2": "restarting", "n3": "up"}
     fleet = directory.fleet
     assert fleet.registered == {"n1", "n2", "n3"}
-    assert (fleet.draining, fleet.restarting, fleet.up) == ({"n1"}, {"n2"}, {"n3"})
+    assert states_of(fleet) == (["n1"], ["n2"], ["n3"])
     at = store.revision
     put(store, "n2", "b4")
     put(store, "n1", None)
     for _, changes in store.changes_after(KEYS.prefix, at):
         assert directory.changed(changes)
     fleet = directory.fleet
-    assert (fleet.draining, fleet.restarting, fleet.up) == ({"n1"}, set(), {"n2", "n3"})
+    assert states_of(fleet) == (["n1"], [], ["n2", "n3"])
     at = store.revision
     write(store, KEYS.drain("n1"), None)
     for _, changes in store.changes_after(KEYS.prefix, at):
