@@ -34,7 +34,7 @@ from .exit_codes import ExitCode
 from .operator_error import OperatorError
 from .redundancy import DEFAULT, Redundancy
 
-__all__ = ["SECRET_BYTES", "ClusterDir", "make_folders"]
+__all__ = ["SECRET_BYTES", "ClusterDir", "make_folders", "natural_order"]
 
 SECRET_BYTES = 32
 
@@ -281,7 +281,7 @@ class ClusterDir:
     def node_names(self) -> tuple[str, ...]:
         """The nodes that run, or ran last, in natural order."""
         names = (path.stem for path in (self.path / "run").glob("*.pid"))
-        return tuple(sorted((n for n in names if n != "up"), key=_natural))
+        return tuple(sorted((n for n in names if n != "up"), key=natural_order))
 
     def secret(self) -> bytes:
         """Read the cluster's secret.
@@ -409,7 +409,7 @@ def _is_private(folder: Path) -> bool:
     return stat.S_ISDIR(mode.st_mode) and private and mode.st_uid == os.geteuid()
 
 
-def _natural(name: str) -> tuple[str, int]:
+def natural_order(name: str) -> tuple[str, int]:
     """n2 before n10."""
     match = re.fullmatch(r"(.*?)(\d*)", name)
     assert match is not None

@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from ..cluster_dir import ClusterDir
+from ..cluster_dir import ClusterDir, natural_order
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .ask_door import ask_door
@@ -54,7 +54,7 @@ class Doors:
 
     def nodes(self) -> tuple[str, ...]:
         """All of them, n2 before n10."""
-        return tuple(sorted({*self.reached, *self.away}, key=_natural))
+        return tuple(sorted({*self.reached, *self.away}, key=natural_order))
 
     def of(self, node: str) -> str:
         """A node's door; "" if it has none for us."""
@@ -121,8 +121,3 @@ def _is_there(socket: Path) -> bool:
         return socket.is_socket()
     except OSError:  # in a folder that is not ours
         return False
-
-
-def _natural(name: str) -> tuple[str, int]:
-    stem = name.rstrip("0123456789")
-    return stem, int(name[len(stem) :] or 0)
