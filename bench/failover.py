@@ -4,7 +4,7 @@ Three node processes, the players and the coordinator share this machine. Matche
 played at a stated open-loop rate; a node is killed with SIGKILL (or frozen with
 SIGSTOP), and of each match that it owned the time is taken from that instant to the
 match's first acknowledgement after it: whoever is to move there asks at once. The next
-fault comes when all copies are in sync again. At the end every log is held against
+fault comes when all copies are in sync, and shards spread evenly, again. At the end every log is held against
 what the players were told.
 
 `failover` is the whole measurement, and takes minutes: it runs when asked for by name.
@@ -85,6 +85,7 @@ def takeover() -> list[Row]:
         rate=SMALL_RATE_PER_S,
         seconds=0.0,
         faults=(Fault(FaultKind.KILL),) * SMALL_KILLS,
+        even=True,
         seed="bench",
     )
     return _measure("takeover", [_Case("sqlite", SQLITE_MS, plan)])
@@ -97,6 +98,7 @@ def _plan(faults: Sequence[Fault], coordinator: str | None = None) -> ChaosPlan:
         rate=RATE_PER_S,
         seconds=0.0,
         faults=tuple(faults),
+        even=True,
         clients=4,
         seed="bench",
     )

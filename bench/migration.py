@@ -50,6 +50,7 @@ def migration() -> list[Row]:
         rate=RATE_PER_S,
         seconds=0.0,
         faults=(Fault(FaultKind.MIGRATE),) * ROUNDS,
+        even=True,
         clients=4,
         seed="bench",
     )

@@ -53,6 +53,7 @@ class ChaosPlan:
     seconds: How long is played at least; longer if the faults take longer.
     rest_s: Play before the first fault, and after each has healed.
     heal_s: How long a fault may take to heal before the run has failed.
+    even: Before each fault, shards are to be spread evenly again.
     clients: Endpoints that the players are spread over.
     """
 
@@ -63,6 +64,7 @@ class ChaosPlan:
     faults: tuple[Fault, ...] = ()
     rest_s: float = 2.0
     heal_s: float = 60.0
+    even: bool = False
     clients: int = 2
     game: Game = connect_four
     seed: str = "chaos"

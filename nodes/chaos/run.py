@@ -208,7 +208,8 @@ class ChaosRun:
         draw = random.Random(f"{self.plan.seed}/victims")
         await anyio.sleep(self.plan.rest_s)
         for fault in self.plan.faults:
-            await self.cluster.until_even(EVEN_S)
+            if self.plan.even:
+                await self.cluster.until_even(EVEN_S)
             before = await self.cluster.until_full(self.plan.heal_s)
             strike = await self._strike(fault, before, draw)
             self.phase = f"healing from {fault.kind.value}"
