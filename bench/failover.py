@@ -4,8 +4,8 @@ Three node processes, the players and the coordinator share this machine. Matche
 played at a stated open-loop rate; a node is killed with SIGKILL (or frozen with
 SIGSTOP), and of each match that it owned the time is taken from that instant to the
 match's first acknowledgement after it: whoever is to move there asks at once. The next
-fault comes when all copies are in sync, and shards spread evenly, again. At the end every log is held against
-what the players were told.
+fault comes when all copies are in sync, and shards spread evenly, again. At the end
+every log is held against what the players were told.
 
 `failover` is the whole measurement, and takes minutes: it runs when asked for by name.
 `takeover` is a small one for every run.
