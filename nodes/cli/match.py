@@ -158,15 +158,11 @@ async def _find(
 ) -> FoundMatches:
     from ..operator.ask_cluster import find_cluster
     from ..operator.match_search import find_matches
+    from ..operator.survey import check_shard
 
     home = await find_cluster(place)
-    shard = asked.get("shard", 0)
-    if shard >= home.shards:
-        raise OperatorError(
-            "no_such_shard",
-            f"there is no shard {shard}: the cluster has {home.shards}, from 0 on",
-            exit_code=ExitCode.USAGE,
-        )
+    if "shard" in asked:
+        check_shard(home, asked["shard"])
     return await find_matches(home, limit, sort=sort, **asked)
 
 

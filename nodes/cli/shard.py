@@ -9,7 +9,6 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
-from ..operator_error import OperatorError
 from .options import Cluster, Dir, Json, Limit, place
 from .shard_move import move
 from .shard_recover import recover
@@ -115,15 +114,7 @@ async def _one(place: Path | str, number: int) -> ShardShown:
     from ..operator.ask_cluster import find_cluster
     from ..operator.survey import show_shard
 
-    home = await find_cluster(place)
-    if number >= home.shards:
-        raise OperatorError(
-            "no_such_shard",
-            f"there is no shard {number}: the cluster has {home.shards}, from 0 on",
-            hint="hotseat shard list shows them; hotseat match show says where one is",
-            exit_code=ExitCode.USAGE,
-        )
-    return await show_shard(home, number)
+    return await show_shard(await find_cluster(place), number)
 
 
 def _admits(row: ShardRow, owner: str | None, holder: str | None, short: bool) -> bool:

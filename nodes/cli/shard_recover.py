@@ -148,15 +148,7 @@ async def _look(place: Path | str, number: int) -> ShardShown:
     from ..operator.ask_cluster import find_cluster
     from ..operator.survey import show_shard
 
-    home = await find_cluster(place)
-    if number >= home.shards:
-        raise OperatorError(
-            "no_such_shard",
-            f"there is no shard {number}: the cluster has {home.shards}, from 0 on",
-            hint="hotseat shard list shows them; hotseat match show says where one is",
-            exit_code=ExitCode.USAGE,
-        )
-    return await show_shard(home, number)
+    return await show_shard(await find_cluster(place), number)
 
 
 def _newer(found: ShardShown, node: str, row: ReplicaRow) -> str:

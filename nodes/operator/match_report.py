@@ -16,7 +16,7 @@ from ...runtime.actor import MatchActor
 from ...runtime.codec import pack_trusted
 from ...runtime.errors import FrameTooLarge
 from ...runtime.journal import MatchLine
-from ...runtime.match_id import is_match_id, shard_of
+from ...runtime.match_id import is_match_id
 from ...runtime.match_state import MatchState
 from .door import DoorError
 from .match_page import match_row
@@ -41,15 +41,16 @@ class Copies(Protocol):
 def give_match(
     copies: Copies,
     find_actor: Callable[[str], MatchActor | None],
-    shards: int,
+    shard_of: Callable[[str], int],
     now_ms: int,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What is known of the match `match`; with `state`: true, its G as well.
 
-    Answers `shard`; `row` (`MatchRow`), nil if the match is not known here; `play`
-    (`PlayRow`), nil if its state is not in memory; `actor` (`ActorRow`), nil if it has
-    none; `created_epoch`; and `g`, packed, if asked for and there.
+    Answers `shard`, the one that it is in as far as is known here; `row` (`MatchRow`),
+    nil if the match is not known here; `play` (`PlayRow`), nil if its state is not in
+    memory; `actor` (`ActorRow`), nil if it has none; `created_epoch`; and `g`, packed,
+    if asked for and there.
 
     Raises:
         DoorError: malformed_request; too_large: its G does not fit into an answer.
@@ -66,7 +67,7 @@ def give_match(
     if not isinstance(state, MatchState):
         state = None
     answer: dict[str, Any] = {
-        "shard": shard_of(match, shards),
+        "shard": shard_of(match),
         "row": None if line is None else row_json(match_row(line, state, now_ms)),
         "play": None if state is None else row_json(_play(state)),
         "actor": None if actor is None else row_json(_actor(actor)),

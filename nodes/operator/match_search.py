@@ -89,10 +89,14 @@ async def show_match(
     silent = {n: a.code for n, a in answers.items() if isinstance(a, OperatorError)}
     if not given:
         raise _none_answers(answers)
-    shard = next(iter(given.values()))["shard"]
-    replicas = await _replicas(doors, shard)
+    # One shard, unless the match is just being moved, or folded back.
+    replicas = {
+        shard: await _replicas(doors, shard)
+        for shard in sorted({answer["shard"] for answer in given.values()})
+    }
     copies = tuple(
-        _copy(node, answer, replicas.get(node)) for node, answer in given.items()
+        _copy(node, answer, replicas[answer["shard"]].get(node))
+        for node, answer in given.items()
     )
     holders = [copy for copy in copies if copy.records]
     if not holders:

@@ -34,14 +34,14 @@ def operator_operations(
     def of_shards(asked: Mapping[str, Any]) -> dict[str, Any]:
         runner = hosting.replicator.runner
         replicas = None if runner is None else runner.core
-        return give_shards(replicas, hosting.states, shards, asked)
+        return give_shards(replicas, hosting.states, shards, asked, pins)
 
     def of_matches(asked: Mapping[str, Any]) -> dict[str, Any]:
         return give_matches(hosting.states, router.owned, now_ms(), asked)
 
     def of_match(asked: Mapping[str, Any]) -> dict[str, Any]:
         find = hosting.supervisor.actor
-        return give_match(hosting.states, find, shards, now_ms(), asked)
+        return give_match(hosting.states, find, pins.shard_of, now_ms(), asked)
 
     def locate(asked: Mapping[str, Any]) -> dict[str, Any]:
         match = asked.get("match")

@@ -13,7 +13,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...runtime.control_plane import SHARDS_MAX
 from ..cluster_dir import ClusterDir
+from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .alarms import find_alarms
 from .ask_cluster import ask_all
@@ -22,7 +24,14 @@ from .doors import Doors, Elsewhere, find_doors
 from .rows import ReplicaRow, read_row
 from .survey_rows import ClusterRow, NodeRow, Rates, ShardRow, ShardShown
 
-__all__ = ["Survey", "merge_shard", "show_shard", "survey", "with_rates"]
+__all__ = [
+    "Survey",
+    "check_shard",
+    "merge_shard",
+    "show_shard",
+    "survey",
+    "with_rates",
+]
 
 COUNTERS: Mapping[str, tuple[str, str]] = {
     "records": ("committer", "committed"),
@@ -40,6 +49,7 @@ class Survey:
 
     cluster: ClusterRow
     shards: tuple[ShardRow, ...]
+    """Those that matches fall into, then those of pinned matches."""
     at_s: float = field(default_factory=monotonic)
     """When, by a clock that only goes on."""
 
@@ -55,6 +65,7 @@ async def survey(home: ClusterDir) -> Survey:
     statuses = await ask_all(doors, "status")
     replicas = await _all_replicas(doors, statuses)
     copies = home.redundancy.copies or 1
+    pinned = {n for rows in replicas.values() for n in rows if n >= SHARDS_MAX}
     shards = tuple(
         merge_shard(
             number,
@@ -62,18 +73,19 @@ async def survey(home: ClusterDir) -> Survey:
             copies,
             _elsewhere(doors),
         )
-        for number in range(home.shards)
+        for number in (*range(home.shards), *sorted(pinned))
     )
     nodes = tuple(
         _node_row(node, doors.of(node), status, shards)
         for node, status in statuses.items()
     )
+    fixed = shards[: home.shards]
     row = ClusterRow(
         cluster=home.cluster,
         dir=str(home.path),
         shards=home.shards,
-        shards_owned=sum(1 for shard in shards if shard.serving),
-        shards_in_sync=sum(1 for shard in shards if not shard.short),
+        shards_owned=sum(1 for shard in fixed if shard.serving),
+        shards_in_sync=sum(1 for shard in fixed if not shard.short),
         copies=copies,
         min_isr=home.redundancy.min_isr or 1,
         durability=home.redundancy.durability or "disk",
@@ -151,7 +163,12 @@ def with_rates(before: Survey | None, now: Survey) -> Survey:
 
 
 async def show_shard(home: ClusterDir, shard: int) -> ShardShown:
-    """One shard, and what each node says of it."""
+    """One shard, and what each node says of it.
+
+    Raises:
+        OperatorError: no_such_shard.
+    """
+    check_shard(home, shard)
     doors = await find_doors(home)
     answers = await ask_all(doors, "shards", shard=shard)
     replicas: dict[str, ReplicaRow] = {}
@@ -162,9 +179,31 @@ async def show_shard(home: ClusterDir, shard: int) -> ShardShown:
             continue
         for row in answer["shards"]:
             replicas[node] = read_row(ReplicaRow, row)
+    if shard >= home.shards and not replicas and len(silent) < len(answers):
+        raise _no_such_shard(home, shard)
     copies = home.redundancy.copies or 1
     merged = merge_shard(shard, replicas, copies, _elsewhere(doors))
     return ShardShown(shard=merged, replicas=replicas, silent=silent)
+
+
+def check_shard(home: ClusterDir, shard: int) -> None:
+    """
+    Raises:
+        OperatorError: no_such_shard: it can be no shard of this cluster, nor of a match
+            that was moved alone.
+    """
+    if home.shards <= shard < SHARDS_MAX:
+        raise _no_such_shard(home, shard)
+
+
+def _no_such_shard(home: ClusterDir, shard: int) -> OperatorError:
+    return OperatorError(
+        "no_such_shard",
+        f"there is no shard {shard}: the cluster has {home.shards}, from 0 on, and one"
+        " for each match that was moved alone",
+        hint="hotseat shard list shows them; hotseat match show says where one is",
+        exit_code=ExitCode.USAGE,
+    )
 
 
 async def _all_replicas(

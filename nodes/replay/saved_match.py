@@ -6,6 +6,7 @@ bytes tell.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ...engine.replay.recording import Recording, recording_of
 from ...engine.replay.timeline import Timeline, open_timeline
 from ...engine.snapshot import Snapshot
 from ...engine.versions import FindMachine, no_machines
+from ..cluster_dir import PRIVATE_FILE
 from ..games import GameError, find_game, installed_games
 from ..operator_error import OperatorError
 
@@ -144,7 +146,8 @@ def saved_log(
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet: all of it, or nothing.
+    """Write a file that is not there yet: all of it, or nothing. Its owner alone may
+    read it: a log holds a seed, and what players hide from each other.
 
     Raises:
         OperatorError: file_exists or unwritable_file.
@@ -155,7 +158,10 @@ def write_new(path: Path, data: bytes) -> None:
         )
     partial = path.with_name(f"{path.name}.partial")
     try:
-        partial.write_bytes(data)
+        partial.unlink(missing_ok=True)  # of one that was killed; its mode is no matter
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(partial, flags, PRIVATE_FILE), "wb") as file:
+            file.write(data)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from hotseat.nodes.operator.door import DoorError
 from hotseat.nodes.operator.match_page import give_matches
 from hotseat.nodes.operator.match_report import give_match
 from hotseat.nodes.operator.rows import ReplicaRow, row_json
+from hotseat.runtime.pin_table import PinTable
 
 from ...runtime.states.stage import SHARD, Log, Node
 
@@ -34,6 +35,7 @@ class PretendedNode:
         self.log = log or Log()
         for entry in self.log.entries:
             self.node.states.apply(SHARD, entry)
+        self.pins = PinTable(SHARDS)
         self.ready = True
         self.set_apart: list[dict[str, Any]] = []
         self.committed = 0
@@ -61,7 +63,7 @@ class PretendedNode:
             served = {s: r.epoch for s, r in self.shards.items() if r.serving}
             return give_matches(states, served, NOW_MS, asked)
         assert op == "match", op
-        return give_match(states, lambda match: None, SHARDS, NOW_MS, asked)
+        return give_match(states, lambda match: None, self.pins.shard_of, NOW_MS, asked)
 
     def _status(self) -> dict[str, Any]:
         serving = [shard for shard, row in self.shards.items() if row.serving]

@@ -23,6 +23,7 @@ from hotseat.nodes.operator.rows import (
 from hotseat.nodes.operator.shard_report import give_shards
 from hotseat.runtime.codec import unpack
 from hotseat.runtime.match_id import match_id, shard_of
+from hotseat.runtime.pin_table import PinTable
 from hotseat.runtime.replication.shard_statistics import ShardStatistics
 
 from ...runtime.hosting import ALICE, TOKEN_A
@@ -32,6 +33,8 @@ from ...runtime.states.stage import SHARD, TOKENS, Log, Node
 
 FIRST, SECOND, THIRD = sorted(match_id("local", key) for key in "abc")
 NOW_MS = 61_000
+PINNED, UNREAD = 2**40, 2**41
+"""Shards of pinned matches."""
 
 
 def staged(*matches: str, game: Game | None = None) -> tuple[Node, Log]:
@@ -184,11 +187,13 @@ def test_a_malformed_question_for_matches_is_refused(asked: dict[str, Any]) -> N
     assert f"`{next(iter(asked))}`" in caught.value.message
 
 
+home_of = PinTable(SHARDS).shard_of
+
+
 def report(node: Node, match: str, **asked: Any) -> dict[str, Any]:
     """What the node says of one match, which has no actor."""
-    return give_match(
-        node.states, lambda match: None, SHARDS, NOW_MS, {"match": match, **asked}
-    )
+    asked = {"match": match, **asked}
+    return give_match(node.states, lambda match: None, home_of, NOW_MS, asked)
 
 
 def test_one_match_is_told_without_its_secrets() -> None:
@@ -234,7 +239,7 @@ def test_a_malformed_question_for_a_match_is_refused(asked: dict[str, Any]) -> N
     """With the code that says so."""
     node, _ = staged()
     with pytest.raises(DoorError) as caught:
-        give_match(node.states, lambda match: None, SHARDS, NOW_MS, asked)
+        give_match(node.states, lambda match: None, home_of, NOW_MS, asked)
     assert caught.value.code == "malformed_request"
 
 
@@ -245,7 +250,7 @@ async def test_the_actor_of_a_match_is_told() -> None:
         match = await node.seated("race")
         await node.sync(ALICE, match)
         find = node.supervisor.actor
-        told = give_match(copies.states, find, SHARDS, NOW_MS, {"match": match})
+        told = give_match(copies.states, find, home_of, NOW_MS, {"match": match})
         actor = read_row(ActorRow, told["actor"])
         assert (actor.status, actor.mailbox, actor.uncommitted) == ("running", 0, 0)
         assert actor.mailbox_accepted >= 3
@@ -256,6 +261,8 @@ class Shards:
     """A node that owns shard 1 and follows the others."""
 
     def shard_statistics(self, shard: int) -> ShardStatistics:
+        if shard == UNREAD:
+            raise KeyError(shard)
         mine = shard == 1
         return ShardStatistics(
             role="owner" if mine else "follower",
@@ -271,6 +278,10 @@ class Shards:
             lag={"n2": 1} if mine else {},
             learning=(),
             degraded=False,
+            last_epoch=3,
+            promised=3,
+            history=0,
+            recovering=False,
         )
 
     def counts(self, shards: Iterable[int]) -> tuple[int, int]:
@@ -296,6 +307,26 @@ def test_many_shards_are_told_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ([row["shard"] for row in told["shards"]], told["next"]) == ([0, 1, 2], 2)
     told = give_shards(Shards(), Shards(), SHARDS, {"after": 2})
     assert ([row["shard"] for row in told["shards"]], told["next"]) == ([3], None)
+
+
+def test_shards_of_pinned_matches_are_told_behind_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One by one and in pages; not one that came home, nor one that is not read yet."""
+    monkeypatch.setattr(shard_report, "SHARDS_PER_PAGE", 4)
+    pins, shards = PinTable(SHARDS), Shards()
+    pins.pin(FIRST, PINNED)
+    pins.pin(SECOND, UNREAD)
+    told = give_shards(shards, shards, SHARDS, {}, pins)
+    assert told["next"] == 3
+    told = give_shards(shards, shards, SHARDS, {"after": 3}, pins)
+    assert ([row["shard"] for row in told["shards"]], told["next"]) == ([PINNED], None)
+    for number, found in ((PINNED, 1), (UNREAD, 0), (PINNED + 7, 0)):
+        told = give_shards(shards, shards, SHARDS, {"shard": number}, pins)
+        assert len(told["shards"]) == found
+    pins.unpin(FIRST)
+    told = give_shards(shards, shards, SHARDS, {"after": PINNED}, pins)
+    assert told == {"shards": [], "next": None}
 
 
 @pytest.mark.parametrize("asked", [{"shard": 4}, {"shard": "1"}, {"after": 9}])

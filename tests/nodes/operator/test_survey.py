@@ -243,3 +243,37 @@ async def test_a_match_is_shown_with_all_its_copies(
         await show_match(doors.home, SECOND)
     assert caught.value.code == "unknown_match"
     assert "n1 did not answer" in caught.value.hint
+
+
+async def test_a_match_that_was_moved_alone_is_shown_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """n2 serves it, though n1 owns the shard that its name falls into. Its shard is
+    listed, shown and watched as others are."""
+    pinned = 2**40
+    doors, n1, n2 = two_nodes(tmp_path, monkeypatch, FIRST)
+    n1.shards[pinned] = followed(pinned, owner="n2")
+    n2.shards[pinned] = owned(pinned, owner="n2")
+    for node in (n1, n2):
+        node.pins.pin(FIRST, pinned)
+    shown = await show_match(doors.home, FIRST)
+    assert shown.match.node == "n2"
+    assert [copy.role for copy in shown.copies] == ["follower", "owner"]
+    found = await survey(doors.home)
+    assert [row.shard for row in found.shards] == [*range(SHARDS), pinned]
+    assert (found.cluster.shards_owned, codes(found)) == (SHARDS, [])
+    assert (await show_shard(doors.home, pinned)).shard.owner == "n2"
+    n2.shards[pinned] = owned(pinned, owner="n2", isr=("n2",))
+    n1.shards[pinned] = followed(pinned, owner="n2", isr=("n2",))
+    assert codes(await survey(doors.home)) == ["shard_short"]
+
+
+@pytest.mark.parametrize("number", [SHARDS, 2**40])
+async def test_a_shard_that_is_not_there_is_no_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Neither of the cluster, nor of a match that was moved alone."""
+    doors, _, _ = two_nodes(tmp_path, monkeypatch)
+    with pytest.raises(OperatorError) as caught:
+        await show_shard(doors.home, number)
+    assert (caught.value.code, caught.value.exit_code) == ("no_such_shard", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import stat
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,8 @@ from hotseat.engine.replay import (
     write_log_file,
 )
 from hotseat.nodes.cli.main import run
+from hotseat.nodes.operator_error import OperatorError
+from hotseat.nodes.replay.saved_match import write_new
 
 NEW_CODE = """
 from dataclasses import replace
@@ -302,3 +305,18 @@ def test_a_game_that_is_not_installed_is_asked_for(
     assert err.startswith("error[unknown_game]: ludo: ludo is not installed")
     assert "--game" in err
     assert said(capsys, "show", "ludo", "--game", "pig-dice")[0] == 0
+
+
+def test_a_saved_match_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """A log holds its seed, and what players hide: nobody else may read it. A draft
+    that a killed command left behind is no obstacle; a file is never overwritten."""
+    path = tmp_path / "match.hotseat"
+    draft = tmp_path / "match.hotseat.partial"
+    draft.write_bytes(b"half of i")
+    draft.chmod(0o644)
+    write_new(path, b"all of it")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [entry.read_bytes() for entry in tmp_path.iterdir()] == [b"all of it"]
+    with pytest.raises(OperatorError) as caught:
+        write_new(path, b"another")
+    assert (caught.value.code, path.read_bytes()) == ("file_exists", b"all of it")
