@@ -143,12 +143,9 @@ class Supervisor:
             traces=traces,
         )
         self._counts: defaultdict[str, int] = defaultdict(int)
+        now_ms = self._clock.now_ms()
         self._crew = Crew(
-            self._context,
-            self._turns,
-            self._options,
-            self._clock.now_ms(),
-            self._counts,
+            self._context, self._turns, self._options, now_ms, self._counts
         )
         self._starter = MatchStarter(
             games, self._options.match, self._clock, random_bytes, guard
