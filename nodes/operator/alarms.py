@@ -15,6 +15,7 @@ ALARMS: Mapping[str, str] = {
     "node_silent": "A node does not answer at its door.",
     "node_not_ready": "A node does not serve and follow all that is meant for it yet.",
     "coordinator_down": "A node gets no answer from the coordinator.",
+    "node_unregistered": "A node gets no lease: the coordinator may take no writes.",
     "disk_broken": "A node's disk takes no writes: it acknowledges nothing.",
     "results_failing": "Results of matches do not reach their sinks.",
     "shard_unserved": "No node that answers serves the shard.",
@@ -65,8 +66,11 @@ def _of_node(
     if not node.ready:
         yield _alarm("node_not_ready", node.node)
     parts = status.get("statistics", {})
-    if not parts.get("keeper", {}).get("coordinator_up", True):
+    keeper = parts.get("keeper", {})
+    if not keeper.get("coordinator_up", True):
         yield _alarm("coordinator_down", node.node)
+    elif not keeper.get("registered", True):
+        yield _alarm("node_unregistered", node.node)
     if parts.get("replicator", {}).get("journal", {}).get("broken"):
         yield _alarm("disk_broken", node.node)
     failing = parts.get("results", {}).get("failing", 0)

@@ -251,7 +251,10 @@ class _Asking:
             raise away
         door = self._doors.of(node)
         if not door:
-            raise DoorUnreachable(f"there is no node {node} that runs")
+            raise DoorUnreachable(
+                f"there is no node {node} that runs",
+                hint="hotseat node list shows which there are",
+            )
         return door
 
     async def _find(self) -> str:

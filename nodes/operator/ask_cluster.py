@@ -10,7 +10,7 @@ import anyio
 from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .ask_door import ask_door
+from .ask_door import ASKED_FOLDER, ask_door
 from .doors import Doors, find_doors
 
 __all__ = ["ask_all", "ask_cluster", "cluster_unreachable", "find_cluster"]
@@ -25,7 +25,9 @@ async def find_cluster(place: Path | str) -> ClusterDir:
     if isinstance(place, str):
         identity = await ask_door(place, "identify")
         place = Path(identity["dir"])
-    return ClusterDir.load(place)
+    home = ClusterDir.load(place)
+    ASKED_FOLDER.set(home.path)
+    return home
 
 
 async def ask_cluster(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,36 @@ from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .sealed_door import is_private, prove, proved
 
-__all__ = ["DOOR_TIMEOUT_S", "DoorRefused", "DoorUnreachable", "ask_door"]
+__all__ = [
+    "ASKED_FOLDER",
+    "DOOR_TIMEOUT_S",
+    "DoorRefused",
+    "DoorUnreachable",
+    "ask_door",
+]
 
 DOOR_TIMEOUT_S = 2.0
 """A door answers from memory: silence for this long means that the node hangs."""
 
 
+ASKED_FOLDER: ContextVar[Path | None] = ContextVar("ASKED_FOLDER", default=None)
+"""Of the cluster whose doors are asked, once it is found: its secret may lie there."""
+
+
 class DoorUnreachable(OperatorError):
     """No node answers at that address. Code: door_unreachable or door_timeout."""
 
-    def __init__(self, message: str, *, code: str = "door_unreachable") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "door_unreachable",
+        hint: str = "hotseat up starts a cluster; hotseat status --dir DIR shows it",
+    ) -> None:
         super().__init__(
             code,
             message,
-            hint="hotseat up starts a cluster; hotseat status --dir DIR shows it",
+            hint=hint,
             exit_code=ExitCode.UNREACHABLE,
         )
 
@@ -111,7 +128,7 @@ def _secret() -> bytes:
         OperatorError: no_secret.
     """
     named = os.environ.get("HOTSEAT_SECRET_FILE")
-    folder = Path(os.environ.get("HOTSEAT_DIR") or ".hotseat")
+    folder = ASKED_FOLDER.get() or Path(os.environ.get("HOTSEAT_DIR") or ".hotseat")
     path = Path(named) if named else _kept_in(folder)
     try:
         text = path.read_text("ascii").strip()

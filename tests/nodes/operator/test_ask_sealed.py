@@ -9,7 +9,9 @@ import anyio
 import msgpack
 import pytest
 
+from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.nng_door import DoorServer, door_request
+from hotseat.nodes.operator.ask_cluster import find_cluster
 from hotseat.nodes.operator.ask_door import DoorRefused, DoorUnreachable, ask_door
 from hotseat.nodes.operator.door import Door
 from hotseat.nodes.operator.sealed_door import SealedDoor
@@ -101,5 +103,25 @@ def test_without_a_secret_nothing_is_asked(secret_file: Path, text: str | None) 
             await ask_door("tcp://127.0.0.1:9", "status")
         assert caught.value.code == "no_secret"
         assert str(secret_file) in caught.value.message
+
+    anyio.run(main)
+
+
+def test_the_secret_of_the_cluster_that_is_asked_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever its folder lies: who names it on the command line names no more."""
+    monkeypatch.delenv("HOTSEAT_SECRET_FILE")
+    monkeypatch.chdir(tmp_path)
+    home = ClusterDir.open(tmp_path / "far" / "cluster", 4, ("n1",))
+    secret = home.secret_path.read_text().strip()
+
+    async def main() -> None:
+        async with door(secret) as server:
+            with pytest.raises(OperatorError) as caught:
+                await ask_door(server.address, "status")
+            assert caught.value.code == "no_secret"
+            await find_cluster(home.path)
+            assert await ask_door(server.address, "status") == {"ready": True}
 
     anyio.run(main)

@@ -107,8 +107,9 @@ async def test_what_is_wrong_is_an_alarm(
     n2.shards[2] = followed(2, stopped="record_invalid")
     n2.ready = False
     n1.set_apart = n2.set_apart = [{"match": FIRST, "shard": 3, "code": "runaway"}]
+    n2.statistics = {"keeper": {"coordinator_up": True, "registered": False}}
     n1.statistics = {
-        "keeper": {"coordinator_up": False},
+        "keeper": {"coordinator_up": False, "registered": False},
         "replicator": {"journal": {"broken": True}},
         "results": {"failing": 2},
     }
@@ -118,6 +119,7 @@ async def test_what_is_wrong_is_an_alarm(
         "disk_broken",
         "results_failing",
         "node_not_ready",
+        "node_unregistered",
         "shard_degraded",
         "shard_short",
         "replica_stopped",
