@@ -96,6 +96,10 @@ class KeptUpdate:
     def view(self) -> View:
         return view_of(self._update)
 
+    @property
+    def history(self) -> int:
+        return self._update.history
+
 
 @dataclass(slots=True)
 class ViewSlot:

@@ -87,6 +87,7 @@ class Conversation:
     __slots__ = (
         "_accepted",
         "_held",
+        "_history",
         "_ids",
         "_legal",
         "_newest",
@@ -120,6 +121,7 @@ class Conversation:
         self._legal = legal and extended
         self._ids = ActionIds(next_action, counted=extended)
         self._seen = since
+        self._history = 0
         self._newest: View | None = None
         self._held: KeptUpdate | None = None
         # Actions without an answer, by number; and accepted ones that the page is not
@@ -180,11 +182,13 @@ class Conversation:
     def updated(self, update: KeptUpdate) -> None:
         """A newer view came."""
         assert self._held is None, "the one before is not told yet"
+        self._begin_anew(update.history)
         self._held = update
         self._go_on()
 
     def looked(self, view: View) -> None:
         """What `Look` asked for: told whole, whatever the page has."""
+        self._begin_anew(view.history)
         if view.revision < self._seen:  # a newer one was sent since it was asked
             if self._newest is None or self._newest.revision < self._seen:
                 return
@@ -206,6 +210,14 @@ class Conversation:
     def tell(self, message: Mapping[str, Any]) -> None:
         """Send a message as it is."""
         self._unsent.append(_encode(message))
+
+    def _begin_anew(self, history: int) -> None:
+        """The match goes on from an old copy, after a loss: what the page has seen may
+        be gone, and it is told all of it."""
+        if history > self._history:
+            self._history = history
+            self._seen = -1
+            self._newest = None
 
     def _hear_action(self, action: Action) -> Dispatch | None:
         no: Refusal | None = None

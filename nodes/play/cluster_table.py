@@ -73,6 +73,7 @@ class ClusterTable:
         self._views: dict[str, View] = {}
         self._steps: dict[str, dict[int, Any]] = {name: {} for name in places}
         self._revision = 0  # the newest that was acknowledged to us
+        self._history = 0
         self._news = anyio.Event()
         self._failure: OperatorError | None = None
 
@@ -81,6 +82,9 @@ class ClusterTable:
         try:
             async for view in place.views(legal=place.seat != SPECTATOR):
                 # They are the last ones up to this revision, without a gap.
+                if view.history > self._history:  # after a loss
+                    self._history, self._revision = view.history, 0
+                    self._steps = {name: {} for name in self._steps}
                 steps = view.steps
                 first = view.revision - len(steps) + 1
                 self._steps[place.seat].update(enumerate(steps, start=first))

@@ -57,7 +57,7 @@ def step(revision: int, actor: str | None, kind: str = "action") -> dict[str, An
     }
 
 
-def update(revision: int, *steps: dict[str, Any]) -> KeptUpdate:
+def update(revision: int, *steps: dict[str, Any], history: int = 0) -> KeptUpdate:
     return KeptUpdate(
         ViewUpdate(
             request=0,
@@ -73,6 +73,7 @@ def update(revision: int, *steps: dict[str, Any]) -> KeptUpdate:
             view=msgspec.Raw(pack({"n": revision})),
             steps=msgspec.Raw(pack([*steps])),
             shown=msgspec.Raw(pack({"path": ["play"], "pending_targets": []})),
+            history=history,
         )
     )
 
@@ -203,3 +204,16 @@ def test_every_code_is_one_that_a_page_knows() -> None:
         said = rejection("m", "x", "go", Refusal(code, "Why."), 3)
         assert said["error"] in REJECTIONS
         assert said.get("detail", {"code": code})["code"] == code
+
+
+def test_a_page_is_told_all_of_a_match_that_lost_something() -> None:
+    """Once, though it is at a lower revision; then it goes on from there."""
+    told = Conversation("m", "0", since=4)
+    told.updated(update(5, step(5, "1")))
+    told.updated(update(2, step(2, "1"), history=17))
+    told.updated(update(3, step(3, "1"), history=17))
+    kinds = [(kind, revision) for kind, revision, _ in sent(told)]
+    assert [revision for _, revision in kinds] == [5, 2, 3]
+    assert kinds[0][0] == kinds[2][0] != kinds[1][0]
+    told.looked(view_of(update(1, history=30)._update))
+    assert [revision for _, revision, _ in sent(told)] == [1]
