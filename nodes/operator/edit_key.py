@@ -21,12 +21,23 @@ from ...runtime.errors import ControlRecordInvalid, CoordinatorUnavailable
 from ...runtime.settle import read_key, settle_write
 from .verb import CommandFailed
 
-__all__ = ["delete_key", "edit_shard", "read_shard", "write_key"]
+__all__ = ["delete_key", "edit_shard", "read_shard", "refusal_of", "write_key"]
 
 ATTEMPTS = 20
 """Others may write meanwhile: an owner its in-sync set, the placer."""
 
 R = TypeVar("R", bound=ControlRecord)
+
+
+def refusal_of(error: CoordinatorUnavailable | ControlRecordInvalid) -> CommandFailed:
+    """Why a command that is on record cannot be gone on with."""
+    if isinstance(error, ControlRecordInvalid):
+        return CommandFailed(error.code, str(error))
+    return CommandFailed(
+        "coordinator_away",
+        f"The coordinator does not answer any more ({error}). What it has taken already"
+        " stands: look at the target, then ask again.",
+    )
 
 
 async def read_shard(
@@ -44,7 +55,7 @@ async def read_shard(
             raise CommandFailed("no_such_shard", f"There is no shard {shard}.")
         return decode_record(ShardRecord, key, entry.value), entry.revision
     except (CoordinatorUnavailable, ControlRecordInvalid) as error:
-        raise CommandFailed(error.code, str(error)) from error
+        raise refusal_of(error) from error
 
 
 async def edit_shard(
@@ -78,7 +89,7 @@ async def edit_shard(
         try:
             settled = await settle_write(coordinator, key, revision, encode)
         except CoordinatorUnavailable as error:
-            raise CommandFailed(error.code, str(error)) from error
+            raise refusal_of(error) from error
         if settled.landed:
             return wanted
     raise CommandFailed(
@@ -101,7 +112,7 @@ async def write_key(
             if (await settle_write(coordinator, key, expected, encode)).landed:
                 return
     except CoordinatorUnavailable as error:
-        raise CommandFailed(error.code, str(error)) from error
+        raise refusal_of(error) from error
     raise CommandFailed("contended", f"{key} is changed all the time: ask again.")
 
 
@@ -124,5 +135,5 @@ async def delete_key(coordinator: Coordinator, key: str) -> bool:
             ):
                 return True
     except CoordinatorUnavailable as error:
-        raise CommandFailed(error.code, str(error)) from error
+        raise refusal_of(error) from error
     raise CommandFailed("contended", f"{key} is changed all the time: ask again.")

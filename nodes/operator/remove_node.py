@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...runtime.control_plane import ShardRecord, decode_record
 from ...runtime.errors import ControlRecordInvalid, CoordinatorUnavailable
-from .edit_key import delete_key, edit_shard
+from .edit_key import delete_key, edit_shard, refusal_of
 from .move_shard import core_of, seconds_of
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
 from .verb_parts import VerbParts
@@ -109,7 +109,7 @@ async def _records(parts: VerbParts, node: str) -> tuple[dict[int, ShardRecord],
     """All shards' records; and whether the node has ever served.
 
     Raises:
-        CommandFailed: coordinator_unavailable, control_record_invalid.
+        CommandFailed: coordinator_away, control_record_invalid.
     """
     keys = parts.keys
     try:
@@ -120,7 +120,7 @@ async def _records(parts: VerbParts, node: str) -> tuple[dict[int, ShardRecord],
             if shard is not None:
                 records[shard] = decode_record(ShardRecord, entry.key, entry.value)
     except (CoordinatorUnavailable, ControlRecordInvalid) as error:
-        raise CommandFailed(error.code, str(error)) from error
+        raise refusal_of(error) from error
     known = any(entry.key == keys.replica(node) for entry in listing.entries)
     return records, known
 
