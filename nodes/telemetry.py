@@ -80,8 +80,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "replica_unsendable": "A replication message is too large for a frame.",
         "node_gone": "A node's link broke and its inbox refuses: its process is gone.",
         "match_seen_at_death": "The node died while this match's code ran.",
-        "match_poison": "A match is set apart on all nodes: its code ran when nodes died,"
-        " or an operator says so.",
+        "match_poison": "A match is set apart on all nodes: its code ran when nodes"
+        " died, or an operator says so.",
         "death_not_told": "In which match a node died could not be written down.",
         "poison_record_invalid": "What stands at a match's poison key cannot be read.",
         "node_record_invalid": "What stands at a node's key cannot be read: ignored.",
