@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hotseat.nodes.cluster_dir import ClusterDir
+from hotseat.nodes.operator_error import OperatorError
 from tests.nodes.coordinators.etcd_cluster import (
     EtcdProcesses,
     free_port,
@@ -138,3 +140,5 @@ def machines(
                 if machine.process is not None and machine.process.poll() is None:
                     machine.process.kill()
                     machine.process.wait()
+                with suppress(OperatorError):  # its folder may not have been made
+                    ClusterDir.load(machine.place / "c").remove_sockets()
