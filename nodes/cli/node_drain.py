@@ -119,7 +119,7 @@ def remove(
     cluster: Cluster = None,
     json: Json = False,
 ) -> int:
-    """Forget a node that is gone for good, or has drained: others hold its copies.
+    """Forget a node that is gone for good, or was drained and stopped.
 
     Exit status 0: it is removed. 1: refused, as while it holds the only copy of
     anything. 3: no node answers.

@@ -1,20 +1,30 @@
-"""`node.remove`: a node that is gone for good, or has drained, holds nothing any more.
+"""`node.remove`: a node that is gone for good, or has drained and was stopped, holds
+nothing any more.
 
-It is taken out of what shall hold each shard, so that others take its place, and the
-record of its data is deleted: should it ever come back, its data count for nothing.
+It is taken out of what shall hold each shard, so that others take its place. The record
+of its data names an identity that nobody has: should it ever come back, its data count
+for nothing. (Without a record it would take the coordinator for a restored one, and
+wait to be vouched for.) One that runs would go on under an identity that is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import count
 from typing import Any
 
 import anyio
 from msgspec.structs import replace
 
-from ...runtime.control_plane import ShardRecord, decode_record
+from ...runtime.control_plane import (
+    ReplicaRecord,
+    ShardRecord,
+    decode_record,
+    encode_record,
+)
 from ...runtime.errors import ControlRecordInvalid, CoordinatorUnavailable
+from ...runtime.settle import read_key, settle_write
 from .edit_key import delete_key, edit_shard, refusal_of
 from .move_shard import core_of, seconds_of
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
@@ -58,7 +68,7 @@ async def _remove(parts: VerbParts, command: OperatorCommand) -> Mapping[str, An
         command.tell(done, len(wanted), "shards")
     with anyio.move_on_after(timeout_s):
         await _until_out(parts, node)
-        await delete_key(parts.coordinator, parts.keys.replica(node))
+        await _forget(parts, command)
         await delete_key(parts.coordinator, parts.keys.drain(node))
         return {"node": node, "shards": len(wanted)}
     held, _ = await _records(parts, node)
@@ -79,11 +89,12 @@ def _check(parts: VerbParts, node: str, records: Records, known: bool) -> None:
     if not known and not holding and node not in fleet.registered:
         raise CommandFailed("no_such_node", f"Nothing is known of a node {node!r}.")
     owned = [shard for shard, record in records.items() if record.owner == node]
-    if node in fleet.registered and (owned or node not in fleet.draining):
+    if node in fleet.registered:
+        drained = node in fleet.draining and not owned
+        first = "" if drained else f"`hotseat node drain {node}`, then "
         raise CommandFailed(
             "node_in_use",
-            f"{node} runs, and owns {len(owned)} shards: `hotseat node drain {node}`"
-            " first.",
+            f"{node} runs, and owns {len(owned)} shards: {first}stop it first.",
         )
     last = [
         shard
@@ -123,6 +134,38 @@ async def _records(parts: VerbParts, node: str) -> tuple[dict[int, ShardRecord],
         raise refusal_of(error) from error
     known = any(entry.key == keys.replica(node) for entry in listing.entries)
     return records, known
+
+
+async def _forget(parts: VerbParts, command: OperatorCommand) -> None:
+    """Let whatever data come back under the node's name be a stranger's.
+
+    Raises:
+        CommandFailed: node_in_use: it was started meanwhile; coordinator_away,
+            control_record_invalid.
+    """
+    node, numbers = command.target, count(1)
+    key = parts.keys.replica(node)
+    try:
+        entry = await read_key(parts.coordinator, key)
+        if entry is None:
+            return
+        record = decode_record(ReplicaRecord, key, entry.value)
+
+        def encode() -> bytes:
+            nonce = f"operator-{command.id}.{next(numbers)}"
+            ident = f"removed-{command.id}"
+            return encode_record(
+                replace(record, ident=ident, nonce=nonce, serving=True)
+            )
+
+        settled = await settle_write(parts.coordinator, key, entry.revision, encode)
+    except (CoordinatorUnavailable, ControlRecordInvalid) as error:
+        raise refusal_of(error) from error
+    if not settled.landed:
+        raise CommandFailed(
+            "node_in_use",
+            f"{node} was started meanwhile: drain it, and stop it, to remove it.",
+        )
 
 
 async def _until_out(parts: VerbParts, node: str) -> None:
