@@ -67,7 +67,8 @@ class NodeWorld:
         self._ended: dict[str, anyio.Event] = {}
         self._clients: list[str] = []
         self._tasks = tasks
-        self._games = games
+        self.games = games
+        """That nodes which are started from now on have."""
         self._boots = count(1)
         self._credential = Credential(self.home.secret())
 
@@ -130,7 +131,7 @@ class NodeWorld:
     async def _run(self, name: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         config = self._config(name)
         boot = f"boot{next(self._boots)}"
-        games = Games.load(self._games)
+        games = Games.load(self.games)
         identity = Identity(self.home.cluster, name, "node", boot, games=games.names())
         disk = self.disks[name]
         recovered = disk.recover()

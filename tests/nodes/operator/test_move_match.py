@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from hotseat.nodes.client import Accepted
 from hotseat.nodes.operator_error import OperatorError
 
 from ..node.node_world import SHARDS, NodeWorld, node_world
-from .operated import DUEL_SPEC, Operated, play
+from .operated import DUEL, DUEL_SPEC, Operated, play
+
+SECOND = replace(DUEL, version="2")
+SECOND_SPEC = f"{__name__}:SECOND"
 
 
 @pytest.fixture
@@ -156,4 +160,30 @@ async def test_a_move_that_does_not_come_off_leaves_the_match_where_it_was(
         world.network.heal(to, source)
         await anyio.sleep(4)
         assert await operator.owner(match) == source
+        assert isinstance(await seat.dispatch("add", 1), Accepted)
+
+
+async def test_only_a_node_with_the_version_of_the_game_is_given_a_match(
+    world: NodeWorld, operator: Operated, autojump_clock: object
+) -> None:
+    """Neither the match nor its shard goes to another; whatever else a node has."""
+    await operator.operate("rebalance", "", {"do": "off"})
+    await world.kill("n3")
+    world.games = ()
+    await world.start("n3")
+    async with world.client() as client:
+        match, seat = await play(client)
+        owner = await operator.owner(match)
+        assert owner != "n3"
+        shard = str(await shard_of(operator, match))
+        error = await refused(operator, match, to="n3")
+        assert (error.code, "duel 1" in error.message) == ("lacks_games", True)
+        with pytest.raises(OperatorError) as caught:
+            await operator.operate("shard.move", shard, {"to": "n3"}, timeout_s=100)
+        assert caught.value.code == "lacks_games"
+        await world.kill("n3")
+        world.games = (DUEL_SPEC, SECOND_SPEC)
+        await world.start("n3")
+        await operator.about("match.move", match, to="n3")
+        assert await operator.owner(match) == "n3"
         assert isinstance(await seat.dispatch("add", 1), Accepted)
