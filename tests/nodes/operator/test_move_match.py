@@ -63,7 +63,7 @@ async def refused(operator: Operated, match: str, **args: Any) -> OperatorError:
 
 
 async def test_a_match_is_moved_alone_while_it_is_played(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """No action is refused, lost, doubled or put after a later one."""
     async with world.client() as client, anyio.create_task_group() as tasks:
@@ -95,7 +95,7 @@ async def test_a_match_is_moved_alone_while_it_is_played(
 
 
 async def test_it_may_be_moved_on_and_is_at_home_again_in_time(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """A pin that gains nothing any more ends by itself."""
     async with world.client() as client:
@@ -120,7 +120,7 @@ async def test_it_may_be_moved_on_and_is_at_home_again_in_time(
 
 
 async def test_what_cannot_be_moved_is_refused(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Each with its code; the match is where it was, and has no shard of its own."""
     async with world.client() as client:
@@ -143,7 +143,7 @@ async def test_what_cannot_be_moved_is_refused(
 
 
 async def test_a_move_that_does_not_come_off_leaves_the_match_where_it_was(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """It is withdrawn; the match goes on, and is not moved later."""
     async with world.client() as client:

@@ -56,7 +56,7 @@ async def refused(
 
 
 async def test_a_shard_is_moved_and_stays_there(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """To a node that held no copy, too; whichever node is asked; players go on."""
     async with world.client() as client:
@@ -80,7 +80,7 @@ async def test_a_shard_is_moved_and_stays_there(
 
 
 async def test_moves_that_cannot_be_are_refused(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Each with its code, and nothing is done."""
     before = owners(world)
@@ -99,7 +99,7 @@ async def test_moves_that_cannot_be_are_refused(
 
 
 async def test_a_move_that_does_not_come_off_is_withdrawn(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """The shard stays, goes on, and is not moved later; why is said."""
     before = owners(world)
@@ -119,7 +119,7 @@ async def test_a_move_that_does_not_come_off_is_withdrawn(
 
 
 async def test_a_node_is_drained_under_play_and_may_come_back(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """No action is refused; it is given nothing, after a restart neither."""
     async with world.client() as client, anyio.create_task_group() as tasks:
@@ -156,7 +156,7 @@ async def test_a_node_is_drained_under_play_and_may_come_back(
 
 
 async def test_a_drain_before_a_restart_ends_with_the_restart(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Its copies stay, and then it owns its share again."""
     following = holds(world, "n1") + len(world.serves("n1"))
@@ -171,7 +171,7 @@ async def test_a_drain_before_a_restart_ends_with_the_restart(
 
 
 async def test_a_drain_that_takes_too_long_says_what_is_left(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Shard by shard; the node serves them, and drains on."""
     left = world.serves("n1")
@@ -221,7 +221,7 @@ async def test_a_node_that_runs_is_not_removed(
 
 
 async def test_the_only_copy_is_not_removed(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Whatever the operator says."""
     await world.kill("n1", "n3")
@@ -240,7 +240,7 @@ async def test_the_only_copy_is_not_removed(
 
 
 async def test_shards_are_spread_when_asked_or_by_themselves(
-    world: NodeWorld, operator: Operated
+    world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:
     """Turned off, nothing moves but by an operator's round; a plan tells both."""
     assert (await operator.operate("rebalance", "", {"do": "off"})).outcome == {
