@@ -38,7 +38,9 @@ def members(world: NodeWorld) -> set[str]:
     return {node for record in records(world) for node, _ in record.isr}
 
 
-async def test_what_it_owned_is_handed_over_before_it_ends(world: NodeWorld) -> None:
+async def test_what_it_owned_is_handed_over_before_it_ends(
+    world: NodeWorld, autojump_clock: object
+) -> None:
     """Its last act is no takeover: each shard is served by another node when it is
     gone, it is in no in-sync set, and players go on at once."""
     async with world.client() as client:
@@ -65,7 +67,9 @@ async def test_what_it_owned_is_handed_over_before_it_ends(world: NodeWorld) -> 
             assert anyio.current_time() - began_s < 0.5
 
 
-async def test_after_the_restart_it_owns_its_share_again(world: NodeWorld) -> None:
+async def test_after_the_restart_it_owns_its_share_again(
+    world: NodeWorld, autojump_clock: object
+) -> None:
     """What said that it leaves was about that process."""
     await world.stop("n1")
     await world.start("n1")
@@ -74,7 +78,9 @@ async def test_after_the_restart_it_owns_its_share_again(world: NodeWorld) -> No
             await anyio.sleep(0.05)
 
 
-async def test_a_whole_cluster_ends_at_once(world: NodeWorld) -> None:
+async def test_a_whole_cluster_ends_at_once(
+    world: NodeWorld, autojump_clock: object
+) -> None:
     """Nobody waits for anybody to take something."""
     began_s = anyio.current_time()
     async with anyio.create_task_group() as tasks:
@@ -85,7 +91,9 @@ async def test_a_whole_cluster_ends_at_once(world: NodeWorld) -> None:
     assert sum(len(world.serves(name)) for name in world.nodes) == SHARDS
 
 
-async def test_without_the_coordinator_it_ends_all_the_same(world: NodeWorld) -> None:
+async def test_without_the_coordinator_it_ends_all_the_same(
+    world: NodeWorld, autojump_clock: object
+) -> None:
     """Nothing can be handed over then."""
     world.coordinators["n1"].down = True
     began_s = anyio.current_time()
@@ -93,7 +101,9 @@ async def test_without_the_coordinator_it_ends_all_the_same(world: NodeWorld) ->
     assert anyio.current_time() - began_s < 2 * SOON_S
 
 
-async def test_asked_twice_it_ends_at_once(world: NodeWorld) -> None:
+async def test_asked_twice_it_ends_at_once(
+    world: NodeWorld, autojump_clock: object
+) -> None:
     """As Ctrl-C twice."""
     for other in "n2", "n3":  # so that nothing can be handed over
         world.network.cut("n1", other)
