@@ -138,7 +138,7 @@ def export(
     epoch: Annotated[
         int | None,
         Parameter(
-            help="The epoch in which it was created; else it is searched for.",
+            help="The epoch in which it was created; else the nodes are asked.",
             show_default=False,
         ),
     ] = None,

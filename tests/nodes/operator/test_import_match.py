@@ -36,8 +36,11 @@ def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
 class Exported:
     """A match of another cluster: `seat` 0 is taken, and has added `moves` times."""
 
-    def __init__(self, match: str, token: str, records: list[Record]) -> None:
+    def __init__(
+        self, match: str, epoch: int, token: str, records: list[Record]
+    ) -> None:
         self.match = match
+        self.epoch = epoch
         self.token = token
         self.records = records
 
@@ -46,9 +49,12 @@ class Exported:
         return write_log_file(self.records)
 
 
-async def exported(folder: Path, moves: int = 3) -> Exported:
-    """Play it there, and take its log."""
+async def exported(folder: Path, moves: int = 3, *, restarts: int = 0) -> Exported:
+    """Play it there, after so many restarts, and take its log."""
     async with node_world(folder, "n1", games=[DUEL_SPEC]) as old:
+        for _ in range(restarts):
+            await old.kill("n1")
+            await old.start("n1")
         async with old.client() as client:
             match = await client.create("duel", players=["0", "1"])
             assert isinstance(match, RemoteMatch)
@@ -57,7 +63,7 @@ async def exported(folder: Path, moves: int = 3) -> Exported:
             for _ in range(moves):
                 assert isinstance(await seat.dispatch("add", 1), Accepted)
         records = await log_at(old, "n1", match.id)
-    return Exported(match.id, seat.resume, records)
+    return Exported(match.id, match.epoch, seat.resume, records)
 
 
 async def log_at(world: NodeWorld, node: str, match: str) -> list[Record]:
@@ -87,12 +93,13 @@ async def refused(operator: Operated, old: Exported, **how: Any) -> str:
 async def goes_on(world: NodeWorld, old: Exported, total: int) -> None:
     """Its player comes back with the token that they had, and finds what was there."""
     async with world.client() as client:
-        seat = await client.join(old.match, 1).take("0", old.token)
+        match = client.join(old.match, old.epoch)
+        seat = await match.take("0", old.token)
         assert isinstance(seat, Seat)
         assert isinstance(await seat.dispatch("add", 10), Accepted)
         view = await seat.resync()
         assert getattr(view, "view", view) == {"total": total + 10}
-        assert isinstance(await client.join(old.match, 1).take("1"), Seat)
+        assert isinstance(await match.take("1"), Seat)
 
 
 async def test_a_match_goes_on_elsewhere(
@@ -115,6 +122,22 @@ async def test_a_match_goes_on_elsewhere(
         seat = await client.join(old.match, 1).take("0", old.token)
         assert isinstance(seat, Seat)
         assert isinstance(await seat.dispatch("add", 1), Accepted)
+
+
+async def test_a_match_of_an_older_cluster_goes_on_in_a_new_one(
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """Its players name the epoch that it was created in; it is still to come here."""
+    old = await exported(tmp_path / "old", restarts=3)
+    assert old.epoch > 1
+    await bring(operator, old)
+    await goes_on(world, old, 3)
+    found = await operator.ask_door("n1", "match", match=old.match)
+    assert found["created_epoch"] == old.epoch
+    await operator.about("match.quarantine", old.match)
+    async with world.client() as client:
+        refusal = await client.join(old.match, old.epoch).take("0", old.token)
+        assert getattr(refusal, "code", "") == "quarantined"
 
 
 async def test_a_long_log_comes_in_many_groups(
