@@ -21,6 +21,7 @@ REGRESSIONS: dict[int, str] = {
     201442: "a state that stood still was played before its records were durable",
     201716: "a replica that was lost held the place of one that has the game",
     306: "history that had come was not handed on before it was durable",
+    301316: "whether a match leaves its shard was not seen when it was played on",
     300610: "a match that was over, and leaving its home, was forgotten at a start",
     210059: "a match was served where it was about to come, and once more when it came",
     2880: "a match was put back where it had been pinned, at a start after its fold",
