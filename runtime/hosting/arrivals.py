@@ -26,7 +26,7 @@ from ..replica_runner import Judged
 from ..replication.manifest import Manifest
 from ..replication.message import ManifestLine, Piece
 from ..replication.output import Install
-from .hot_match import INABILITIES, HotMatch, blank_line
+from .hot_match import INABILITIES, HotMatch, blank_line, placed_by
 from .restore import CannotRestore, play
 from .roster import Roster
 from .transfer import Assembly, Part, digest_of, manifest_line
@@ -236,6 +236,11 @@ class Arrivals:
             # The owner could not play these. This replica tries.
             match.tail = list(part.records[max(0, line.index + 1 - part.first) :])
             match.index = end
+            for packed in match.tail:
+                match.pinned, match.pins = placed_by(packed) or (
+                    match.pinned,
+                    match.pins,
+                )
         elif part.records and end == line.index:
             match.tail = list(part.records)  # until they are durable
         match.emitted = match.index

@@ -110,7 +110,8 @@ class ReplicaStates:
             checkpoints.start_at(shard, found.base_seq, found.base_epoch)
             try:
                 for line in self._store.manifest(shard):
-                    over = line.ended and shard < SHARDS_MAX
+                    # One that is over, but about to leave its home, is waited for.
+                    over = line.ended and shard < SHARDS_MAX and not line.pinned
                     held = self._roster.matches.get(line.match)
                     # Folded back, it has gone on at home; that was in the home's log.
                     passed = held is not None and held.index > line.index

@@ -208,6 +208,7 @@ class Roster:
         if match.stuck:
             self.unstick(match)
         match.state = state
+        self.note_place(match)
         self.tiers.used(match, self.now_ms)
         return True
 

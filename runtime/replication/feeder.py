@@ -127,7 +127,8 @@ class Feeder:
         else:
             self.place(peer, max(message.commit, peer.match), now_ms)
         peer.nacks_from = self.serial + 1
-        peer.awaiting = False
+        # A learner that can be given neither entries nor states is asked in time again.
+        peer.awaiting = peer.next is None and peer.install is None
 
     def place(self, peer: Peer, commit: int, now_ms: int) -> None:
         """A learner stands at `commit`: go on from there, by log or by states."""

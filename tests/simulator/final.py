@@ -25,7 +25,7 @@ LOG = 5
 """Times of the entries that are kept anyway: for a learner on its way, and before they
 are cut."""
 
-TAIL = 400
+TAIL = 4_000
 """Records of a match between two checkpoints, and while its disk is busy."""
 
 JUST_CREATED = 3
@@ -207,7 +207,7 @@ def _check_progress(world: World, lost: list[int]) -> None:
         if shard in lost or _lacks_the_game(world, shard):
             continue
         if world.settings.missing_version and player.last_code == "unknown_game":
-            continue  # nothing is played in that shard yet, and its owner lacks the game
+            continue  # nothing is played in that shard, and its owner lacks the game
         if world.settings.impure and player.last_code in NOT_PLAYED:
             continue  # its owner has a copy that differs, and says so
         silent_ms = (end_us - player.answered_us) // MS

@@ -318,15 +318,19 @@ class Process:
         self._wake_host()
 
     def _take_stop(self, restart_ms: int) -> None:
-        memory = self.world.settings.durability == "memory"
-        if memory and not self.core.statistics().open:
-            return  # its seal would not hold the boot that is on its way to the record
-        if self.leaving is None:
+        if self.leaving is None and self._may_stop():
             self.runner.stand_down(self.now_ms())
             self.leaving = Leaving(self, restart_ms)
 
     def _take_let_go(self) -> None:
-        self.runner.leave(self.now_ms())
+        if self._may_stop():
+            self.runner.leave(self.now_ms())
+
+    def _may_stop(self) -> bool:
+        """Without durability, not in the middle of a start: its seal would not hold the
+        count of the start that is on its way to the record."""
+        durable = self.world.settings.durability == "disk"
+        return durable or self.core.statistics().open
 
     def _take_message(self, source: str, message: Message) -> None:
         if self.leaving is None:
