@@ -131,8 +131,9 @@ async def _through_gateway(door: Door) -> float:
             async with AsyncExitStack() as stack:
                 seats: list[AsyncWebSocketSession] = []
                 for name in match.seats:
-                    socket = aconnect_ws(door.link(match, name), http)
-                    seats.append(await stack.enter_async_context(socket))
+                    link = door.link(match, name)
+                    seat = await stack.enter_async_context(aconnect_ws(link, http))
+                    seats.append(seat)
                 for number, cell in enumerate(CELLS):
                     began = time.perf_counter()
                     await _place(seats[number % 2], match.id, str(number % 2), cell)

@@ -79,8 +79,8 @@ class NoStates:
 
     def sweep(self, now_ms: int) -> None: ...
 
-    def games(self, shard: int) -> frozenset[tuple[str, str]]:
-        return frozenset()
+    def games(self) -> Mapping[int, frozenset[tuple[str, str]]]:
+        return {}
 
     def take_alarms(self) -> tuple[Alarm, ...]:
         return ()
