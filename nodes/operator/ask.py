@@ -103,7 +103,8 @@ async def operate(
         raise OperatorError(
             "node_gone",
             f"{row.node} is gone, which ran the command {row.id}",
-            hint="it may be done or not: look at what it was about",
+            hint="it may be done or not: look at what it was about; "
+            f"hotseat audit show {row.id} tells what that was",
         )
     if row.state != "done":
         raise OperatorError(row.code, row.message)

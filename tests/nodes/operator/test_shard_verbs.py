@@ -14,6 +14,7 @@ from hotseat.nodes.client import Accepted
 from hotseat.nodes.operator.balance_rows import BalanceRow
 from hotseat.nodes.operator.rows import read_row
 from hotseat.nodes.operator_error import OperatorError
+from hotseat.runtime.control_plane import Keys, ShardRecord, decode_record
 
 from ..node.node_world import SHARDS, NodeWorld, node_world
 from .operated import DUEL_SPEC, Operated, play
@@ -38,6 +39,19 @@ def holds(world: NodeWorld, name: str) -> int:
     """Copies of others' shards that it holds in sync."""
     following: int = world.nodes[name].tell.status({})["following"]
     return following
+
+
+def moving_to(world: NodeWorld) -> dict[int, str]:
+    """By shard: who is to own it, by the coordinator's record."""
+    keys = Keys(world.home.cluster)
+    found = {}
+    for entry in world.store.list(keys.prefix).entries:
+        shard = keys.shard_of(entry.key)
+        if shard is not None:
+            record = decode_record(ShardRecord, entry.key, entry.value)
+            if record.move is not None:
+                found[shard] = record.move.to
+    return found
 
 
 async def until(condition: Callable[[], object], within_s: float = 30) -> None:
@@ -116,6 +130,33 @@ async def test_a_move_that_does_not_come_off_is_withdrawn(
     assert owners(world)[0] == before[0]
     done = await operator.operate("shard.move", "0", {"to": other}, timeout_s=60)
     assert done.outcome["to"] == other
+
+
+async def test_a_move_is_withdrawn_as_soon_as_the_coordinator_is_back(
+    world: NodeWorld, operator: Operated, autojump_clock: object
+) -> None:
+    """It did not come off, and the coordinator went away: nothing of it is left."""
+    owner = owners(world)[0]
+    other = next(n for n in world.nodes if n != owner)
+    world.network.cut(owner, other)
+    world.network.cut(other, owner)
+    await anyio.sleep(1)
+    async with anyio.create_task_group() as tasks:
+
+        async def moves() -> None:
+            error = await refused(operator, "shard.move", "0", to=other, timeout_s=1)
+            assert error.code == "move_timed_out"
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(moves)
+        await until(lambda: moving_to(world) == {0: other})
+        world.coordinators[owner].down = True
+        await anyio.sleep(10)
+        assert moving_to(world) == {0: other}
+        world.coordinators[owner].down = False
+        await anyio.sleep(60)
+        pytest.fail("it is not told how that ended")
+    assert moving_to(world) == {}
 
 
 async def test_a_node_is_drained_under_play_and_may_come_back(
