@@ -10,7 +10,7 @@ import json
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,13 +132,19 @@ async def _through_gateway(door: Door) -> float:
                 seats: list[AsyncWebSocketSession] = []
                 for name in match.seats:
                     link = door.link(match, name)
-                    seat = await stack.enter_async_context(aconnect_ws(link, http))
-                    seats.append(seat)
+                    seats.append(await stack.enter_async_context(_linked(link, http)))
                 for number, cell in enumerate(CELLS):
                     began = time.perf_counter()
                     await _place(seats[number % 2], match.id, str(number % 2), cell)
                     taken.append(time.perf_counter() - began)
     return statistics.median(taken) * 1_000
+
+
+def _linked(
+    link: str, http: httpx.AsyncClient
+) -> AbstractAsyncContextManager[AsyncWebSocketSession]:
+    linked: AbstractAsyncContextManager[AsyncWebSocketSession] = aconnect_ws(link, http)
+    return linked
 
 
 async def _place(
