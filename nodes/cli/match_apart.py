@@ -67,6 +67,7 @@ def release(
     match: Annotated[str, Parameter(name="MATCH", help="The id of a match.")],
     /,
     *,
+    yes: Yes = False,
     why: Why = "",
     who: As = "",
     dir: Dir = None,
@@ -81,6 +82,7 @@ def release(
     import anyio
 
     check_matches([match])
+    confirm(f"Let {match} go on? Whatever it was set apart for can happen again.", yes)
     outcome = anyio.run(_release, place(dir, cluster), match, who, why)
     records = outcome.outcome["records"]
     print_outcome(outcome, json=json, text=f"{match}: goes on, with {records} records")

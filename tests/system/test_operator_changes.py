@@ -122,7 +122,7 @@ def test_matches_are_created_stopped_and_ended_on_record(
     assert place_mark(home, match, tokens["0"], 0) == "quarantined"
     shown = operator.done("match", "show", match, cwd=home)
     assert shown["match"]["code"] == "quarantined"
-    operator.done("match", "release", match, *by, cwd=home)
+    operator.done("match", "release", match, "--yes", *by, cwd=home)
     shown = operator.done("match", "show", match, cwd=home)
     assert (shown["match"]["code"], shown["match"]["records"]) == ("", 4)
 

@@ -118,7 +118,7 @@ def test_a_poison_action_ends_two_nodes_and_no_third(operator: Operator) -> None
     assert len(logged(operator, "match_poison")) >= 3
     victim = resumes[0][0]
     at = ("--dir", str(operator.home))
-    change("match", "release", victim, *at)
+    change("match", "release", victim, "--yes", *at)
     anyio.run(play_on)
     for verb in ("quarantine", "terminate"):
         change("match", verb, victim, "--yes", *at)
