@@ -2,8 +2,10 @@
 
 Pure; it proposes and explains. Rules:
 
-1. Nothing is moved while a shard is moving, has no owner that is up, or lacks a copy in
-   sync that it could have: what a fault has left is mended first.
+1. Nothing is moved while a shard has no owner that is up, or lacks a copy in sync that
+   it could have: what a fault has left is mended first; nor while a move of the round
+   before is on its way. A shard that moves for another reason is left alone, and counts
+   for where it goes.
 2. Copies come first: from the node that holds most to the one that holds least, one
    change per shard, until all are within one of each other.
 3. Then owners: along the shortest chain of nodes from one that owns much to one that
@@ -17,14 +19,17 @@ Pure; it proposes and explains. Rules:
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .control_plane import SHARDS_MAX, ShardRecord
+from .control_plane import SHARDS_MAX, Move, ShardRecord
 from .fleet import Fleet
 from .placement import WantEdit
 
-__all__ = ["BalancePlan", "Reason", "Share", "plan_balance"]
+__all__ = ["REBALANCE", "BalancePlan", "Reason", "Share", "plan_balance"]
+
+REBALANCE = "rebalance"
+"""What the `op` of these moves begins with."""
 
 Records = Mapping[int, ShardRecord]
 Unfit = Callable[[int], Collection[str]]
@@ -66,6 +71,7 @@ def plan_balance(
     plan = _Plan(fixed, fleet, unfit, limit)
     shares = {n: Share(plan.owned[n], plan.held[n]) for n in sorted(fleet.up)}
     reasons = plan.hindrances(copies)
+    plan.leave_alone()
     edits: list[WantEdit] = []
     if not reasons:
         edits = plan.even_copies() or plan.even_owners()
@@ -101,8 +107,8 @@ class _Plan:
                 text = f"{record.owner or 'nobody'} owns it: a takeover comes first"
                 found.append(Reason("owner_away", about, text))
             elif record.move is not None:
-                text = f"it is on its way to {record.move.to}"
-                found.append(Reason("moving", about, text))
+                if record.move.op.startswith(REBALANCE):
+                    found.append(_moving(shard, record.move))
             elif missing := self._missing(shard, record, copies):
                 text = f"the copy at {missing} is not in sync yet"
                 found.append(Reason("copy_missing", about, text))
@@ -116,6 +122,21 @@ class _Plan:
                 return node
         free = [n for n in sorted(up) if n not in record.want and n not in unfit]
         return free[0] if free and len(record.want) < copies else ""
+
+    def leave_alone(self) -> None:
+        """Shards that move for another reason."""
+        for shard, move in self._moves():
+            self._used.add(shard)
+            owner = self._records[shard].owner
+            if owner and owner in self.owned and move.to in self.owned:
+                self.owned[owner] -= 1
+                self.owned[move.to] += 1
+
+    def _moves(self) -> Iterator[tuple[int, Move]]:
+        for shard, record in self._records.items():
+            move = record.move
+            if move is not None and not move.op.startswith(REBALANCE):
+                yield shard, move
 
     def even_copies(self) -> list[WantEdit]:
         """Rule 2."""
@@ -243,9 +264,10 @@ class _Plan:
         return found
 
     def passed_over(self) -> list[Reason]:
-        """The nodes that are given nothing."""
+        """What moves for another reason, and the nodes that are given nothing."""
         fleet = self._fleet
-        found = [
+        found = [_moving(shard, move) for shard, move in self._moves()]
+        found += [
             Reason("node_full", n, "it is short of memory: it is given nothing")
             for n in sorted(fleet.full & fleet.up)
         ]
@@ -259,6 +281,10 @@ class _Plan:
                 for n in sorted(nodes)
             ]
         return found
+
+
+def _moving(shard: int, move: Move) -> Reason:
+    return Reason("moving", f"shard {shard}", f"it is on its way to {move.to}")
 
 
 def _walked(

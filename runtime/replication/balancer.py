@@ -2,7 +2,7 @@
 
 Never while anything happens: a takeover, a join, an eviction or a node that comes or
 goes restarts the wait of `rebalance_settle_ms`. A few at a time, so many a minute. What
-it asked for and has not come off is withdrawn.
+it asked for and has not come off is withdrawn (`overdue_moves.py`).
 
 An operator may turn it off, or ask for a round at once.
 """
@@ -18,7 +18,7 @@ from ..rebalance import BalancePlan, Unfit, plan_balance
 from .allowance import Allowance
 from .options import ReplicationOptions
 
-__all__ = ["REBALANCE", "Balancer"]
+__all__ = ["Balancer"]
 
 AT_ONCE = 4
 """Changes of one round; the next one waits until they are done."""
@@ -28,12 +28,6 @@ ROUND_MAX = 64
 
 TURN_MS = 1000
 """Before it looks again, though nothing has changed."""
-
-PATIENCE_MS = 5000
-"""A move that has not come off after so long is withdrawn."""
-
-REBALANCE = "rebalance"
-"""What the `op` of these moves begins with."""
 
 
 class Balancer:
@@ -45,7 +39,6 @@ class Balancer:
         self._allowance = Allowance(options.moves_per_minute)
         self._quiet_at_ms = 0
         self._look_at_ms = 0
-        self._moving: dict[tuple[int, str], int] = {}  # since when it is seen
         self._asked = False
 
     def changed(self, now_ms: int) -> None:
@@ -88,9 +81,6 @@ class Balancer:
             return ()
         self._look_at_ms = now_ms + TURN_MS
         asked, self._asked = self._asked, False
-        overdue = self._overdue(records, now_ms)
-        if overdue:
-            return overdue
         if asked:
             return self.plan(records, fleet, unfit).edits
         limit = min(AT_ONCE, self._allowance.left(now_ms))
@@ -99,18 +89,3 @@ class Balancer:
         edits = self.plan(records, fleet, unfit, limit).edits
         self._allowance.spend(len(edits))
         return edits
-
-    def _overdue(
-        self, records: Mapping[int, ShardRecord], now_ms: int
-    ) -> list[WantEdit]:
-        since_ms = self._moving
-        self._moving = {
-            (shard, record.move.op): since_ms.get((shard, record.move.op), now_ms)
-            for shard, record in records.items()
-            if record.move is not None and record.move.op.startswith(REBALANCE)
-        }
-        return [
-            WantEdit(shard, records[shard].want, "")
-            for (shard, _), at_ms in self._moving.items()
-            if now_ms - at_ms >= PATIENCE_MS
-        ]

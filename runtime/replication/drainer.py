@@ -17,7 +17,7 @@ from ..control_plane import ShardRecord
 from ..fleet import Fleet
 from ..placement import WantEdit
 
-__all__ = ["AT_ONCE", "DRAIN", "Drainer"]
+__all__ = ["AT_ONCE", "Drainer"]
 
 AT_ONCE = 16
 """Moves on their way at one time."""
@@ -30,9 +30,6 @@ IDLE_MS = 250
 
 PATIENCE_MS = 3000
 """After so long a move has not come off: the next attempt."""
-
-DRAIN = "drain"
-"""What the `op` of these moves begins with."""
 
 
 class Drainer:

@@ -52,6 +52,7 @@ from .me import Me
 from .message import Raw
 from .options import ReplicationOptions
 from .output import Attach, Carry, Come, Detach
+from .overdue_moves import FOLD
 from .parcel import Kept, pack_parcel
 from .pin_board import Guest
 from .readings import Readings
@@ -412,7 +413,7 @@ class Folding:
                 epoch=record.epoch,
                 isr=record.isr,
                 want=record.want,
-                move=Move(there.owner, "fold"),
+                move=Move(there.owner, FOLD),
             )
         return True
 

@@ -26,18 +26,16 @@ from ..control_plane import Move, ShardRecord
 from ..fitness import Games
 from ..fleet import Fleet
 from ..placement import WantEdit, repair
-from ..rebalance import BalancePlan
+from ..rebalance import REBALANCE, BalancePlan
 from .allowance import Allowance
-from .balancer import REBALANCE, Balancer
-from .drainer import DRAIN, Drainer
+from .balancer import Balancer
+from .drainer import Drainer
 from .effects import RecordWrite
 from .options import ReplicationOptions
+from .overdue_moves import DRAIN, FITNESS, OverdueMoves
 from .readings import Readings
 
 __all__ = ["Placer"]
-
-FITNESS = "fitness"
-"""What the `op` of a move away from an unfit owner begins with."""
 
 TURN_MS = 1000
 """Between two looks."""
@@ -57,6 +55,7 @@ class Placer:
         self._fleet = Fleet()
         self._balancer = Balancer(copies, options)
         self._drainer = Drainer(node, copies)
+        self._overdue = OverdueMoves()
         self._absent_since_ms: dict[str, int] = {}
         self._unfit_since_ms: dict[tuple[int, str], int] = {}
         self.unfit: Mapping[int, Collection[str]] = {}
@@ -177,6 +176,9 @@ class Placer:
         handed = self._handed(records, mine)
         if not self.acting and not outgrown:
             return tuple(handed.values())
+        if self.acting:
+            overdue = self._overdue.edits(records, self._fleet, now_ms)
+            handed.update((edit.shard, edit) for edit in overdue)
         if self.acting and self._fleet.draining:
             for shard in records:
                 gone = outgrown.get(shard, frozenset()) | self._fleet.draining

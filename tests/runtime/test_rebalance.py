@@ -129,7 +129,7 @@ def test_nothing_moves_while_something_is_to_be_mended() -> None:
     missing = replace(even[1], isr=(("a", "i"),))
     short = replace(even[1], want=("a",))
     away = record("x", "x", "a")
-    moving = replace(even[1], move=Move("b", "op"))
+    moving = replace(even[1], move=Move("b", "rebalance-1"))
     for broken, code in (
         (missing, "copy_missing"),
         (short, "copy_missing"),
@@ -139,6 +139,18 @@ def test_nothing_moves_while_something_is_to_be_mended() -> None:
         made = plan(even | {1: broken}, fleet)
         assert made.edits == ()
         assert [(r.code, r.about) for r in made.reasons] == [(code, "shard 1")]
+
+
+def test_a_shard_that_moves_for_another_reason_holds_up_nothing_else() -> None:
+    """It is left alone, counted for where it goes, and told of."""
+    records = {n: record("a", "a", "b") for n in range(4)}
+    moving = replace(records[0], move=Move("b", "an operator's"))
+    made = plan(records | {0: moving}, Fleet(frozenset("ab")))
+    assert [(edit.shard, edit.to) for edit in made.edits] == [(1, "b")]
+    assert [(r.code, r.about) for r in made.reasons] == [("moving", "shard 0")]
+    away = replace(records[0], move=Move("x", "an operator's"))
+    made = plan(records | {0: away}, Fleet(frozenset("ab")))
+    assert [edit.shard for edit in made.edits] == [1, 2]
 
 
 def test_who_leaves_or_is_full_or_unfit_is_given_nothing() -> None:

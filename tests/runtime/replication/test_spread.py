@@ -134,15 +134,28 @@ def test_it_can_be_turned_off(how: str) -> None:
     cluster.until(lambda: is_even(cluster))
 
 
-def test_a_move_that_does_not_come_off_is_withdrawn() -> None:
-    """The shard stays where it is, and can be moved elsewhere."""
+@pytest.mark.parametrize("op", ["rebalance-x", "fold", "an operator's"])
+def test_a_move_to_a_node_that_is_gone_is_withdrawn(op: str) -> None:
+    """Whoever asked for it: the shard stays, and can be moved elsewhere."""
     cluster = started(copies=2)
-    edit(cluster, 0, move=Move("n9", "rebalance-x"))
-    cluster.advance(8_000)
+    edit(cluster, 0, move=Move("n9", op))
+    cluster.advance(4_000)
+    assert cluster.shard(0).move == Move("n9", op)
+    cluster.advance(4_000)
     assert cluster.shard(0).move is None
-    edit(cluster, 0, move=Move("n9", "an operator's"))
-    cluster.advance(20_000)
-    assert cluster.shard(0).move == Move("n9", "an operator's")
+    assert cluster.settled()
+
+
+def test_a_move_that_stands_still_holds_up_no_other_shard() -> None:
+    """An operator's may take long; the other shards are spread meanwhile."""
+    cluster = started(copies=2)
+    cluster.crash("n2")
+    cluster.until(lambda: served(cluster))
+    move = Move("n9", "an operator's")
+    edit(cluster, 0, move=move)
+    cluster.start("n2")
+    cluster.until(lambda: owned(cluster)["n2"] > 0, within_ms=4_500)
+    assert cluster.shard(0).move == move
 
 
 def test_a_draining_node_hands_over_all_that_it_owns_and_then_its_copies() -> None:
