@@ -11,7 +11,13 @@ from ...runtime.journal import MatchLine
 from ...runtime.translate import refused
 from .ended_matches import Tombstone
 
-__all__ = ["LOG_GONE", "absence_code", "created_again", "creation_answer"]
+__all__ = [
+    "LOG_GONE",
+    "absence_code",
+    "created_again",
+    "creation_answer",
+    "is_behind",
+]
 
 LOG_GONE = "The match is over, and its log is no longer kept."
 
@@ -30,6 +36,14 @@ def absence_code(known: MatchLine | Tombstone | None, epoch: int, served: int) -
                 return "retry"  # it is there, and cannot be had now
         return "game_over"
     return "match_lost" if epoch < served else "unknown_match"
+
+
+def is_behind(known: MatchLine | Tombstone | None, epoch: int, served: int) -> bool:
+    """Whether who asks for a match of `epoch` knows of a later epoch of its shard.
+
+    A match that was brought here, or is in a shard of its own, may be of a later one.
+    """
+    return epoch > served and (known is None or known.epoch != epoch)
 
 
 def creation_answer(

@@ -63,7 +63,7 @@ from ...runtime.pin_table import PinTable
 from ...runtime.route import Outlet, Route
 from ...runtime.traces import Traces
 from ...runtime.translate import refused
-from .absent import LOG_GONE, absence_code, creation_answer
+from .absent import LOG_GONE, absence_code, creation_answer, is_behind
 from .apart import Apart
 from .committed_log import CommittedLog, log_of_actor, log_of_line
 from .crew import Crew
@@ -455,13 +455,13 @@ class Supervisor:
     def _answer_absent(self, route: Route, request: MatchRequest) -> None:
         """Say why no match of that id and epoch is here."""
         shard = self._pins.shard_of(request.match)
-        epoch = self._epochs.get(shard)
-        if epoch is None or request.epoch > epoch:
+        known, epoch = self._known(request.match), self._epochs.get(shard)
+        if epoch is None or is_behind(known, request.epoch, epoch):
             # Not ours, or we are the ones who are behind.
             moved = Moved(request.request, shard, epoch or 0, "")
             self._outlet.deliver(route, moved)
             return
-        code = absence_code(self._known(request.match), request.epoch, epoch)
+        code = absence_code(known, request.epoch, epoch)
         text = LOG_GONE if code == "game_over" else ""
         # Another node may have the shard by now, and the match.
         self._committer.confirm(

@@ -29,6 +29,7 @@ from hotseat.runtime.frame import (
     TakeSeat,
 )
 from hotseat.runtime.games import StaticGames
+from hotseat.runtime.match_source import MatchSource
 from hotseat.runtime.options import SupervisorOptions
 from hotseat.runtime.route import Route
 
@@ -120,6 +121,7 @@ async def node_stage(
     committer: Committer | None = None,
     shards: Iterable[int] = range(SHARDS),
     guard: Guard = NO_GUARD,
+    source: MatchSource | None = None,
 ) -> AsyncIterator[NodeStage]:
     """A node that owns these shards in epoch 1."""
     outlet = KeptOutlet()
@@ -133,6 +135,7 @@ async def node_stage(
         shards=SHARDS,
         committer=committer,
         guard=guard,
+        source=source,
     )
     async with supervisor:
         for shard in shards:
