@@ -81,7 +81,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "node_gone": "A node's link broke and its inbox refuses: its process is gone.",
         "match_seen_at_death": "The node died while this match's code ran.",
         "match_poison": "A match is set apart on all nodes: its code ran when nodes"
-        " died, or an operator says so.",
+        " died.",
+        "match_set_apart": "A match is set apart on all nodes: an operator says so.",
         "death_not_told": "In which match a node died could not be written down.",
         "poison_record_invalid": "What stands at a match's poison key cannot be read.",
         "node_record_invalid": "What stands at a node's key cannot be read: ignored.",
@@ -99,8 +100,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "journal_back": "The disk takes writes again.",
         # matches
         "create_failed": "A game's own code raised while a match was made.",
-        "match_quarantined": "A match is set apart: our own code failed in it, or its "
-        "game held the loop too often.",
+        "match_quarantined": "A match is set apart here. An error: our own code failed"
+        " in it, or its game held the loop too often; a warning: all nodes do so.",
         "match_stays_apart": "A match was released, and cannot be carried on here.",
         "match_brought_back": "A match that was set apart goes on.",
         "quarantine_failed": "Not even the players of a match set apart could be told.",

@@ -276,7 +276,6 @@ class Node:
         self._linked = set(entries)
 
     def _set_apart(self, match: str) -> None:
-        log.error("match_poison", match=match)
         self.supervisor.set_apart(match, "quarantined")
 
     def _bring_back(self, match: str, apart_ms: int) -> None:

@@ -198,6 +198,7 @@ class PoisonWatch:
             return
         if is_apart(record):
             if self._is_news(match, _APART):
+                _log_apart(match, record)
                 self._apart(match)
             return
         said = record.released
@@ -217,6 +218,14 @@ def is_apart(record: PoisonRecord) -> bool:
     """Whether the match is set apart: an operator says so, or so many deaths lie within
     the window of each other."""
     return record.apart is not None or bool(_poisonous(record))
+
+
+def _log_apart(match: str, record: PoisonRecord) -> None:
+    said = record.apart
+    if said is None:
+        log.error("match_poison", match=match, deaths=len(record.deaths))
+    else:
+        log.warning("match_set_apart", match=match, who=said.who, why=said.why)
 
 
 def _poisonous(record: PoisonRecord) -> int:

@@ -50,7 +50,8 @@ class Apart:
         if self._source is not None and line is not None:
             self._source.quarantine(match, code)
         if line is None or line.quarantined != code:
-            _log.error("match_quarantined", match=match, code=code)
+            # Whoever has it set apart tells why, and how bad that is.
+            _log.warning("match_quarantined", match=match, code=code)
 
     def give_up(self, match: str) -> bool:
         """The match has no actor here: it had none, or one that was set apart and had

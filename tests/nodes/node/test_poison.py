@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from structlog.testing import capture_logs
 
 from hotseat.nodes.node.breadcrumb import Breadcrumb
 from hotseat.nodes.node.poison import (
@@ -147,6 +148,27 @@ async def test_an_operators_word_stands_over_the_deaths() -> None:
     assert await poison(coordinator) == []
     await die(coordinator, "m1", "n2", 11_000)
     assert await poison(coordinator) == ["m1"]
+
+
+async def test_the_log_says_whose_word_it_was() -> None:
+    """An operator's is no error; nodes that died are."""
+    coordinator = MemoryCoordinator(MemoryStore())
+    verdict = Verdict("op1", "ann", "cheats", 5_000)
+    assert await write_verdict(coordinator, KEYS, "m1", verdict, apart=True)
+    for at_ms in (1_000, 2_000):
+        await die(coordinator, "m2", "n1", at_ms)
+    with capture_logs() as logs:
+        assert await poison(coordinator) == ["m1", "m2"]
+    assert logs == [
+        {
+            "event": "match_set_apart",
+            "log_level": "warning",
+            "match": "m1",
+            "who": "ann",
+            "why": "cheats",
+        },
+        {"event": "match_poison", "log_level": "error", "match": "m2", "deaths": 2},
+    ]
 
 
 async def test_what_an_operator_set_apart_is_forgotten_last() -> None:
