@@ -357,9 +357,10 @@ class ReplicaStates:
         read."""
         return pack_all(self._feeder, carry.shard, carry.match, carry.revision)
 
-    def come(self, shard: int, match: str) -> None:
-        """What came of the match by the log of its home is the match."""
-        self._parcels.open(shard, match)
+    def come(self, shard: int, match: str) -> bool:
+        """What came of the match by the log of its home is the match; whether it is
+        news: the match may have gone on, at home or where it is pinned by now."""
+        return self._parcels.open(shard, match) is not None
 
     def take_leaving(self) -> list[News]:
         """News of the matches that leave their shards, since the last time."""
