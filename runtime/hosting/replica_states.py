@@ -570,6 +570,7 @@ class ReplicaStates:
         state = match.state
         if state is None or match.stuck:
             match.pinned, match.pins = placed_by(packed) or (match.pinned, match.pins)
+            roster.keep_stored(match)
         roster.note_place(match)
         if state is not None and not match.stuck:
             if entry.index == 0:

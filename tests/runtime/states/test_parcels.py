@@ -14,11 +14,11 @@ from hotseat.runtime.hosting.replicated_committer import ReplicatedCommitter
 from hotseat.runtime.match_codec import pack_state
 from hotseat.runtime.replica_runner import Returning, Visiting
 from hotseat.runtime.replication.message import Entry, Raw
-from hotseat.runtime.replication.output import Carry, Come
+from hotseat.runtime.replication.output import Carry, Come, Wiped
 from hotseat.runtime.replication.parcel import Kept, pack_parcel
 from hotseat.runtime.replication.pin_board import Guest
 
-from ..sample_games import sealed_bid
+from ..sample_games import race, sealed_bid
 from .stage import EPOCH, SHARD, Log, Node, digests, same
 from .test_apply import played
 
@@ -218,3 +218,27 @@ def test_who_served_it_elsewhere_is_told_that_it_has_come() -> None:
     host_of(it.node, told).come(Come(SHARD, "a"))
     assert told == ["forsake a", "arrived a"]
     assert same(it.node.state("a"), it.away.states["a"])
+
+
+def test_a_copy_that_cannot_be_played_is_stored_where_the_match_went() -> None:
+    """It goes on in another shard, by that shard's log: nothing that is known of the
+    old one is needed any more."""
+    log = played(Log(), "a")
+    node = Node()
+    node.follow(log)
+    node.checkpoint()
+    node.restart(sealed_bid())
+    log.act("a")
+    there = Log(shard=PINNED)
+    there.states["a"] = log.states["a"]
+    (entry,) = log.entries[-1:]
+    there.entries.append(Entry(EPOCH, 1, "a", entry.index, entry.record))
+    node.applied = 0
+    node.follow(there)
+    assert node.line("a").quarantined == "missing_game"
+    node.checkpoint()
+    node.write((Wiped(SHARD, 0, 0, complete=False),))
+    node.restart(race())
+    assert node.state("a").index == entry.index
+    assert same(node.state("a"), log.states["a"])
+    assert [line.match for line in node.states.lines(PINNED)] == ["a"]
