@@ -251,4 +251,3 @@ def test_a_router_looks_at_the_pins_first() -> None:
     frame = Dispatch(1, MATCH, 1, "0", 1, 1, "go", msgspec.Raw(b"\xc0"))
     pins.pin(MATCH, PINNED)
     assert router.route(frame, "p", forwarded=False) == Keep(PINNED)
-
