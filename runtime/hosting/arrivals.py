@@ -190,7 +190,7 @@ class Arrivals:
         match, line = self._arrived(part)
         if part.records:
             yield SavedHistory(line.match, part.first, part.records), match
-        yield SavedState(line, part.state or b""), match
+        yield SavedState(match.current_line(), part.state or b""), match
         # A follower is hot; but what is over is wanted seldom.
         if not line.ended and part.state:
             self._roster.wake(match)

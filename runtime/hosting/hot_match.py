@@ -143,7 +143,10 @@ class HotMatch:
     def current_line(self) -> MatchLine:
         """What is known of it now."""
         if self.state is not None:
-            return line_of(self.state, self.shard, self.code)
+            line = line_of(self.state, self.shard, self.code)
+            if self.stuck:
+                line = msgspec.structs.replace(line, pinned=self.pinned, pins=self.pins)
+            return line
         known = (self.line.quarantined, self.line.pinned, self.line.shard)
         if known != (self.code, self.pinned, self.shard):
             return msgspec.structs.replace(

@@ -94,7 +94,7 @@ class States(Protocol):
 
     def carry(self, carry: Carry) -> Sequence[Raw]: ...
 
-    def come(self, shard: int, match: str) -> None: ...
+    def come(self, shard: int, match: str) -> bool: ...
 
     def wipe(self, shard: int) -> None: ...
 
@@ -185,12 +185,13 @@ class ReplicaHost:
         return records
 
     def come(self, come: Come) -> None:
-        """What came by the log is the match: its deadline counts again."""
-        self._matches.forsake(come.match)
-        self._states.come(come.shard, come.match)
-        line = self._states.line(come.match)
-        if line is not None:
-            self._matches.arrived(line)
+        """What came by the log is the match: its deadline counts again. Or it was, and
+        the match has gone on since: who serves it is left alone."""
+        if self._states.come(come.shard, come.match):
+            self._matches.forsake(come.match)
+            line = self._states.line(come.match)
+            if line is not None:
+                self._matches.arrived(line)
         self._report()
 
     def gone(self, shard: int) -> None:

@@ -357,9 +357,10 @@ class ReplicaStates:
         read."""
         return pack_all(self._feeder, carry.shard, carry.match, carry.revision)
 
-    def come(self, shard: int, match: str) -> None:
-        """What came of the match by the log of its home is the match."""
-        self._parcels.open(shard, match)
+    def come(self, shard: int, match: str) -> bool:
+        """What came of the match by the log of its home is the match; whether it is
+        news: the match may have gone on, at home or where it is pinned by now."""
+        return self._parcels.open(shard, match) is not None
 
     def take_leaving(self) -> list[News]:
         """News of the matches that leave their shards, since the last time."""
@@ -569,6 +570,7 @@ class ReplicaStates:
         state = match.state
         if state is None or match.stuck:
             match.pinned, match.pins = placed_by(packed) or (match.pinned, match.pins)
+            roster.keep_stored(match)
         roster.note_place(match)
         if state is not None and not match.stuck:
             if entry.index == 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ..control_plane import SHARDS_MAX
 from ..errors import JournalCorrupt
@@ -128,6 +129,7 @@ class Roster:
             del self._shards[match.shard]
         self._misplace(match.shard)
         match.shard = shard
+        self.keep_stored(match)
         self._shards[shard][match.match] = match
         self.note_place(match)
 
@@ -234,12 +236,23 @@ class Roster:
             # A game that is not pure may do otherwise; the digests say if it did right.
             match.retry_ms = self.now_ms + self._pause_ms(match.failures)
         self.apart[match.match] = match
+        self.keep_stored(match)
         self.checkpoints.touch(match, self.now_ms)
         if match.told != code:
             match.told = code
             self.counts["set_apart"] += 1
             self.alarm(match.shard, code, f"match {match.match}: {why}")
         self.ask_copy(match)
+
+    def keep_stored(self, match: HotMatch) -> None:
+        """What is known of one that is stuck differs from what is stored of it: that
+        is to be written, with the state as it is stored, if it can be read."""
+        if match.state is not None or match.body is not None or not match.stuck:
+            return
+        if match.line.index < 0 or match.current_line() is match.line:
+            return
+        with suppress(JournalCorrupt, OSError):  # it stays, for who can
+            match.body = self.store.state(match.match)
 
     def ask_copy(self, match: HotMatch) -> None:
         """Want the owner's copy, unless it was asked for just now, or too often."""

@@ -252,9 +252,10 @@ class Feeder:
 
     def _may_cut(self) -> bool:
         """A match that came by the log, and is not at home yet (`folding.py`), is in no
-        state that a learner could be sent."""
+        state that a learner could be sent; unless it is certain that it never will be
+        at home."""
         shard = self._context.shard
-        if shard in self._context.me.pins.guests:
+        if self._context.me.pins.waits_for_guests(shard):
             return False
         return not any(
             is_parcel(entry.record)

@@ -23,7 +23,9 @@ until it is gone, the match is in the pinned shard. Rules:
    keys were read at or after the revision that the home's record has now.
 6. A replica of the home takes what came for the match when it knows that the pin is
    gone; or when a next record of the match stands in the home's log.
-7. Meanwhile the home's owner begins no install: its states would lack what came.
+7. Meanwhile the home's owner begins no install: its states would lack what came. Not
+   so when that is worth nothing by rule 5, and the pin stood at that reading: to tell
+   so may need the very copy that the install makes.
 8. The transaction decides something outside of the logs. So it is sent only when of
    both shards something of the owner's own epoch is committed: until then a tail of an
    earlier owner, with more records of the match, could come back.
@@ -40,6 +42,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -344,7 +347,7 @@ class Folding:
             for match, guest in list(guests.items()):
                 if self._me.pins.is_home(match, guest):
                     self._effects.pin_asks.append(Come(home, match))
-                elif self._shards[home].serving:
+                elif self._shards[home].ownership is not None:
                     touched += self._keep(home, match, guest, now_ms)
         return touched
 
@@ -357,11 +360,14 @@ class Folding:
         self._kept_at[home, match] = now_ms
         if not self._may_be_kept(match, guest.pin, replica):
             return []
+        pins = self._me.pins
+        if pins.table.pin_of(match) == guest.pin:  # rule 7
+            pins.worthless[home, match] = guest
+        if not replica.serving:
+            return [home]
         kept = pack_parcel(Kept(guest.pin))
-        try:
+        with suppress(ProposalRefused):  # it is told again
             replica.propose([(match, guest.index, kept)], now_ms)
-        except ProposalRefused:
-            return []
         return [home]
 
     # By itself.

@@ -57,6 +57,8 @@ class PinBoard:
         """Those of `placed` whose match is to go home."""
         self.guests: defaultdict[int, dict[str, Guest]] = defaultdict(dict)
         """By home: who came, and is not known to be at home, nor to be elsewhere."""
+        self.worthless: dict[tuple[int, str], Guest] = {}
+        """By home and match: guests that are not the match, and never will be."""
         self.ended: dict[str, int] = {}
         """Matches that are pinned no longer: as of this revision."""
         self._leaving: defaultdict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
@@ -100,6 +102,8 @@ class PinBoard:
 
     def came(self, home: int, match: str, guest: Guest | None) -> None:
         """News of a guest; None: no longer."""
+        if self.worthless.get((home, match)) != guest:
+            self.worthless.pop((home, match), None)
         if guest is not None:
             self.guests[home][match] = guest
         elif match in self.guests[home]:
@@ -116,6 +120,13 @@ class PinBoard:
         ):
             return False
         return max(self.complete, self.ended.get(match, 0)) >= guest.revision
+
+    def waits_for_guests(self, home: int) -> bool:
+        """Something that came there may be the match, or become it."""
+        return any(
+            self.worthless.get((home, match)) != guest
+            for match, guest in self.guests.get(home, {}).items()
+        )
 
     def note_ended(self, match: str, revision: int) -> str | None:
         """Its pin is gone, as of that revision. Returns a match of which that is known

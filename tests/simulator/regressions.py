@@ -23,6 +23,8 @@ REGRESSIONS: dict[int, str] = {
     306: "history that had come was not handed on before it was durable",
     301316: "whether a match leaves its shard was not seen when it was played on",
     300610: "a match that was over, and leaving its home, was forgotten at a start",
+    302004: "an owner that waited for a copy waited with its install for a guest",
+    302687: "a match was not served where it is pinned when an older fold was told",
     210059: "a match was served where it was about to come, and once more when it came",
     2880: "a match was put back where it had been pinned, at a start after its fold",
     203403: "a new owner pinned behind a record whose log went on elsewhere",

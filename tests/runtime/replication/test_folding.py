@@ -310,6 +310,24 @@ def test_older_news_of_a_shard_that_is_gone_are_older() -> None:
     assert all(reading.shard != PINNED for reading in news)
 
 
+def test_what_is_worth_nothing_is_not_waited_for() -> None:
+    """An owner that lacks a copy cannot tell so in its log: a learner that it sends
+    states to would be that copy. What comes later is waited for again."""
+    board = PinBoard(PinTable(1))
+    guest = Guest(PINNED, 3, 20, whole=True)
+    board.came(0, MATCH, guest)
+    assert board.waits_for_guests(0)
+    board.worthless[0, MATCH] = guest
+    assert not board.waits_for_guests(0)
+    board.came(0, MATCH, replace(guest, index=5))
+    assert board.waits_for_guests(0)
+    board.came(0, MATCH, guest)
+    assert board.waits_for_guests(0)
+    board.came(0, MATCH, None)
+    assert not board.waits_for_guests(0)
+    assert not board.worthless
+
+
 def test_a_board_knows_which_matches_are_to_go_home() -> None:
     """Only those whose last record says so."""
     board = PinBoard()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from unittest.mock import create_autospec
+
 from hotseat.engine.definition import Game
+from hotseat.runtime.clock import Clock
 from hotseat.runtime.command import Attach, Detach
 from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.hosting.options import HostingOptions
+from hotseat.runtime.hosting.replica_host import Matches, ReplicaHost
+from hotseat.runtime.hosting.replicated_committer import ReplicatedCommitter
 from hotseat.runtime.match_codec import pack_state
 from hotseat.runtime.replica_runner import Returning, Visiting
 from hotseat.runtime.replication.message import Entry, Raw
-from hotseat.runtime.replication.output import Carry
+from hotseat.runtime.replication.output import Carry, Come, Wiped
 from hotseat.runtime.replication.parcel import Kept, pack_parcel
 from hotseat.runtime.replication.pin_board import Guest
 
-from ..sample_games import sealed_bid
+from ..sample_games import race, sealed_bid
 from .stage import EPOCH, SHARD, Log, Node, digests, same
 from .test_apply import played
 
@@ -61,6 +66,22 @@ class Homecoming:
     def base(self) -> int:
         """How far the home's log is in what is stored."""
         return self.node.disk.recover().shards[SHARD].base_seq
+
+
+def host_of(node: Node, told: list[str]) -> ReplicaHost:
+    """The host of a node's matches, whose supervisor only notes what it is told."""
+    matches = create_autospec(Matches, instance=True)
+    matches.forsake.side_effect = lambda match: told.append(f"forsake {match}")
+    matches.arrived.side_effect = lambda line: told.append(f"arrived {line.match}")
+    return ReplicaHost(
+        node.states,
+        create_autospec(ReplicatedCommitter, instance=True),
+        matches,
+        create_autospec(Clock, instance=True),
+        ask_state=lambda shard, match, now_ms: None,
+        alarm=lambda alarm: None,
+        now_ms=lambda: node.now_ms,
+    )
 
 
 def test_what_comes_waits_until_the_pin_is_gone() -> None:
@@ -167,3 +188,57 @@ def test_a_node_that_lacks_the_game_keeps_it_for_who_has_it() -> None:
     it.node.checkpoint()
     assert it.node.disk.state("a") == pack_state(it.away.states["a"])
     assert it.node.digests("a") == digests(it.away, "a")
+
+
+def test_what_came_is_no_news_of_a_match_that_has_gone_on() -> None:
+    """It is pinned once more, say, when the end of an older pin is told of: it stays
+    where it is, and nobody takes it from who serves it there."""
+    it = Homecoming()
+    it.node.applied = 0
+    it.node.follow(it.away)
+    it.node.applied = len(it.home.entries)
+    it.log(*it.pieces())
+    it.away.decide("a", Detach(PINNED))
+    it.node.applied = len(it.away.entries) - 1
+    it.node.follow(it.away)
+    it.node.states.take_leaving()
+    told: list[str] = []
+    host_of(it.node, told).come(Come(SHARD, "a"))
+    assert told == []
+    assert Visiting(SHARD, "a", None) in it.node.states.take_leaving()
+    assert [line.match for line in it.node.states.lines(PINNED)] == ["a"]
+    assert same(it.node.state("a"), it.away.states["a"])
+
+
+def test_who_served_it_elsewhere_is_told_that_it_has_come() -> None:
+    """No actor goes on from what it was; then its deadline counts at home."""
+    it = Homecoming()
+    it.log(*it.pieces())
+    told: list[str] = []
+    host_of(it.node, told).come(Come(SHARD, "a"))
+    assert told == ["forsake a", "arrived a"]
+    assert same(it.node.state("a"), it.away.states["a"])
+
+
+def test_a_copy_that_cannot_be_played_is_stored_where_the_match_went() -> None:
+    """It goes on in another shard, by that shard's log: nothing that is known of the
+    old one is needed any more."""
+    log = played(Log(), "a")
+    node = Node()
+    node.follow(log)
+    node.checkpoint()
+    node.restart(sealed_bid())
+    log.act("a")
+    there = Log(shard=PINNED)
+    there.states["a"] = log.states["a"]
+    (entry,) = log.entries[-1:]
+    there.entries.append(Entry(EPOCH, 1, "a", entry.index, entry.record))
+    node.applied = 0
+    node.follow(there)
+    assert node.line("a").quarantined == "missing_game"
+    node.checkpoint()
+    node.write((Wiped(SHARD, 0, 0, complete=False),))
+    node.restart(race())
+    assert node.state("a").index == entry.index
+    assert same(node.state("a"), log.states["a"])
+    assert [line.match for line in node.states.lines(PINNED)] == ["a"]

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from hotseat.engine.replay.log_file import read_snapshot
-from hotseat.runtime.command import NoteDelivered
+from hotseat.runtime.command import Detach, NoteDelivered
+from hotseat.runtime.control_plane import SHARDS_MAX
 from hotseat.runtime.errors import JournalCorrupt, JournalFailed
 from hotseat.runtime.hosting.hot_match import HotMatch
 from hotseat.runtime.hosting.options import HostingOptions
 from hotseat.runtime.hosting.replica_states import ReplicaStates
 from hotseat.runtime.journal import Buried, Checkpointed, SavedState
 from hotseat.runtime.match_state import MatchState
+from hotseat.runtime.replica_runner import Leaving
 from hotseat.runtime.replication.output import Appended, Commit
 from hotseat.runtime.testing.memory_journal import MemoryDisk
 
@@ -526,3 +528,26 @@ def test_what_a_node_could_not_carry_on_is_whole_when_it_can_again(seed: int) ->
     for match, theirs in log.states.items():
         assert same(node.state(match), theirs)
         assert node.digests(match) == digests(log, match)
+
+
+def test_whether_a_match_leaves_is_found_though_it_cannot_be_played() -> None:
+    """Its state stands still; the record that says so is in its history alone."""
+    log = played(Log(), "a")
+    node = Node()
+    node.follow(log)
+    node.checkpoint()
+    node.restart(counting())
+    node.applied = len(log.entries)
+    log.decide("a", Detach(SHARDS_MAX + 5))
+    target = log.states["a"].pinned
+    node.follow(log)
+    assert node.line("a").quarantined == "missing_game"
+    leaving = Leaving(SHARD, "a", target, 1)
+    assert node.states.take_leaving() == [leaving]
+    node.checkpoint()
+    for games in ((), (race(),)):
+        node.restart(*games)
+        node.pass_time(1)
+        assert node.states.take_leaving() == [leaving]
+        assert [line.pinned for line in node.states.lines(SHARD)] == [target]
+    assert same(node.state("a"), log.states["a"])
