@@ -21,7 +21,7 @@ from .ask_door import DOOR_TIMEOUT_S, DoorRefused, DoorUnreachable, ask_door
 from .attachments import PIECE_BYTES, attached_mark
 from .doors import Doors, Elsewhere, find_doors
 from .operation_id import draw_operation_id
-from .rows import OperationRow, ProgressRow, read_row
+from .rows import MOVED_ON, OperationRow, ProgressRow, read_row
 from .survey_rows import OutcomeRow
 
 __all__ = ["OPERATE_S", "Outcome", "default_who", "operate"]
@@ -158,7 +158,10 @@ class _Asking:
                     raise
                 self._lost(error)
             else:
-                if row is not None and row.state != "running":
+                if row is not None and row.code == MOVED_ON:
+                    self._begun = ""  # the next node goes on with it
+                    self._lost(OperatorError("no_owner", row.message))
+                elif row is not None and row.state != "running":
                     return row
             await anyio.sleep(self._pause_s)
             self._pause_s = min(2 * self._pause_s, PAUSE_S_MAX)

@@ -106,7 +106,8 @@ async def commit_apart(
     is set apart.
 
     Raises:
-        CommandElsewhere: Another node owns the match now; it has what was committed.
+        CommandElsewhere: Another node owns the match now; it has what was committed, as
+            the command's `did` says.
         CommandFailed: busy, stopping, outcome_unknown.
     """
     begin: Change | MatchState = changes[0] if before is None else before
@@ -118,6 +119,11 @@ async def commit_apart(
         raise CommandFailed(incoming, f"{parts.node} cannot take it now: try again.")
     for at in range(0, max(1, len(rest)), GROUP_RECORDS):
         incoming.put(rest[at : at + GROUP_RECORDS])
+        most = min(at + GROUP_RECORDS, len(rest)) + len(changes) - len(rest)
+        command.did = (
+            f"The match is set apart, and has up to {most} of the {len(changes)}"
+            " records that were to come."
+        )
         await _settle(incoming)
         command.tell(min(at + GROUP_RECORDS, len(rest)), len(rest), "committing")
 

@@ -29,7 +29,7 @@ from .door import DoorError, Operation
 from .operation_id import is_operation_id
 from .operation_page import give_operations, operation_row
 from .operations_log import Noted, OperationsLog
-from .rows import row_json
+from .rows import MOVED_ON, row_json
 from .verb import CommandElsewhere, CommandFailed, OperatorCommand, Verb
 
 __all__ = ["COMMANDS_MAX", "OUTCOME_BYTES_MAX", "Commands", "CommandsStatistics"]
@@ -85,7 +85,7 @@ class _Running:
 
     @property
     def undone(self) -> bool:
-        """Nothing was done, and it is no command of this node."""
+        """It is no command of this node, or no more."""
         return self.refusal is not None or self.elsewhere is not None
 
     def refuse(self, refusal: DoorError) -> None:
@@ -96,7 +96,8 @@ class _Running:
 class Commands:
     """Runs commands. `run` carries them out; `stop` ends that, before the node's end.
 
-    Invariant: no verb is run twice for one id.
+    Invariant: no verb is run twice for one id, but where its first node did a part and
+    left the rest to the next one.
     """
 
     def __init__(
@@ -255,19 +256,26 @@ class Commands:
         record = running.begun
         try:
             # A read first: while the coordinator is away nothing is even tried.
-            found = await self._log.get(record.id)
+            found = await self._log.find(record.id)
         except CoordinatorUnavailable as error:
             running.refuse(DoorError("coordinator_away", f"{AWAY} ({error})"))
             return None
         except ControlRecordInvalid as error:
             running.refuse(DoorError(error.code, str(error)))
             return None
-        if found is None:
+        left = found if found is not None and _goes_on(record, found.record) else None
+        if left is not None:
+            record = replace(record, asked_ms=left.record.asked_ms)
+            running.command.did = str(left.record.outcome.get("did"))
+        if found is None or left is not None:
             try:
-                noted = await self._log.begin(record)
+                if left is None:
+                    noted = await self._log.begin(record)
+                else:
+                    noted = await self._log.take_up(left, record)
             except CoordinatorUnavailable as error:
                 running.refuse(DoorError("coordinator_away", f"{AWAY} ({error})"))
-                await self._disown(record)
+                await (self._disown(record) if left is None else self._leave(left))
                 return None
             except ControlRecordInvalid as error:
                 running.refuse(DoorError(error.code, str(error)))
@@ -275,13 +283,13 @@ class Commands:
             if noted.ours:
                 _log_command(record)
                 return noted
-            found = noted.record
+            found = noted
         try:
-            _check_same(record, found)
+            _check_same(record, found.record)
         except DoorError as error:
             running.refuse(error)
         else:
-            running.ended = found  # or it runs, elsewhere
+            running.ended = found.record  # or it runs, elsewhere
             running.told.set()
         return None
 
@@ -297,6 +305,17 @@ class Commands:
 
         await self._until_written(write)
 
+    async def _leave(self, left: Noted) -> None:
+        """The same of one that was to go on here: its record says what it said."""
+
+        async def write() -> None:
+            noted = await self._log.take_up(left, left.record)
+            mine = (noted.record.node, noted.record.boot) == (self._node, self._boot)
+            if mine and noted.record.state == "running":
+                await self._log.complete(noted, left.record)
+
+        await self._until_written(write)
+
     async def _perform(self, running: _Running, verb: Verb, noted: Noted) -> None:
         record, outcome, code, message = noted.record, {}, "", ""
         try:
@@ -306,7 +325,7 @@ class Commands:
                 code, message = "stopping", "The node stopped before it was done."
         except CommandElsewhere as error:
             running.elsewhere = error.node
-            await self._until_written(lambda: self._log.withdraw(noted), running)
+            await self._move_on(running, noted)
             return
         except CommandFailed as error:
             code, message = error.code, error.message
@@ -319,6 +338,17 @@ class Commands:
         kept = replace(ended, outcome=_for_the_record(outcome, verb.secret))
         _log_command(kept)
         await self._until_written(lambda: self._log.complete(noted, kept), running)
+
+    async def _move_on(self, running: _Running, noted: Noted) -> None:
+        """It is another node's: nothing of it is on record here, or what was done."""
+        did = running.command.did
+        if not did:
+            await self._until_written(lambda: self._log.withdraw(noted), running)
+            return
+        text = f"It is for another node to go on with. {did}"
+        left = self._over(noted.record, {"did": did}, MOVED_ON, text)
+        _log_command(left)
+        await self._until_written(lambda: self._log.complete(noted, left), running)
 
     async def _until_written(
         self, write: Callable[[], Awaitable[None]], running: _Running | None = None
@@ -382,6 +412,13 @@ class Commands:
 
 
 _TOLD = ("id", "who", "why", "verb", "target", "args")
+_SAME = ("verb", "target", "args")
+
+
+def _goes_on(asked: OperationRecord, found: OperationRecord) -> bool:
+    """Whether a node has done a part of this command, and left the rest."""
+    same = all(getattr(asked, name) == getattr(found, name) for name in _SAME)
+    return same and found.state == "failed" and found.code == MOVED_ON
 
 
 def _check_same(
@@ -391,7 +428,7 @@ def _check_same(
     Raises:
         DoorError: id_reused: another command has this id.
     """
-    for name in ("verb", "target", "args"):
+    for name in _SAME:
         if getattr(asked, name) != getattr(record, name):
             raise DoorError("id_reused", f"Another command has the id {record.id}.")
 

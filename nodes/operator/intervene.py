@@ -28,6 +28,9 @@ AGAIN_S = 0.05
 _AGAIN = frozenset({"retry", "moved", "busy", "not_committed", "no_owner"})
 """Not known, or not now: the same command is asked for again."""
 
+_UNDONE = frozenset({"moved", "busy"})
+"""Of these: the match has not even read it."""
+
 _VERDICTS = frozenset({"quarantined", "internal_error"})
 """What a match answers that is set apart, and could be carried on."""
 
@@ -51,6 +54,8 @@ async def intervene(
             assert isinstance(answer, Denied), answer
             if answer.refusal.code not in _AGAIN:
                 raise CommandFailed(answer.refusal.code, answer.refusal.message)
+            if answer.refusal.code not in _UNDONE:
+                command.did = "It was handed to the match, which may have done it."
             await anyio.sleep(AGAIN_S)
     raise CommandFailed(
         "outcome_unknown",

@@ -45,6 +45,8 @@ async def _move_match(parts: VerbParts, command: OperatorCommand) -> Mapping[str
     match = here(parts, command)
     _check(parts, match, to)
     pinned_ms = await _pin(parts, match)
+    if pinned_ms is not None:
+        command.did = "The match has a shard of its own."
     shard = parts.pins.pin_of(match)
     move = ShardMove(parts, command, shard, to)
     handovers = core_of(parts).handovers

@@ -106,10 +106,25 @@ class OperationsLog:
                 return  # another try of ours can do nothing any more
         raise CoordinatorUnavailable(f"whether {key} is gone is unknown")
 
+    async def take_up(self, found: Noted, record: OperationRecord) -> Noted:
+        """Put this one in place of what was found, unless another process does."""
+        key = self._keys.operation(record.id)
+        settled = await settle_write(
+            self._coordinator, key, found.revision, lambda: _fresh(record)
+        )
+        if settled.entry is None:
+            raise CoordinatorUnavailable(f"{key} was there, and is gone")
+        return Noted(_read(settled.entry), settled.entry.revision, settled.landed)
+
+    async def find(self, id: str) -> Noted | None:
+        """The command's record, and where it stands."""
+        entry = await read_key(self._coordinator, self._keys.operation(id))
+        return None if entry is None else Noted(_read(entry), entry.revision, False)
+
     async def get(self, id: str) -> OperationRecord | None:
         """The command's record."""
-        entry = await read_key(self._coordinator, self._keys.operation(id))
-        return None if entry is None else _read(entry)
+        found = await self.find(id)
+        return None if found is None else found.record
 
     async def newest(self) -> Kept:
         """All that are kept."""

@@ -80,7 +80,10 @@ async def write_apart(parts: VerbParts, command: OperatorCommand, match: str) ->
     Raises:
         CommandFailed: coordinator_away, control_record_invalid.
     """
-    return await _write(parts, command, match, apart=True) is not None
+    new = await _write(parts, command, match, apart=True) is not None
+    if new:
+        command.did = "The match is set apart."
+    return new
 
 
 async def let_go_on(

@@ -171,6 +171,11 @@ class ProgressRow(Row, frozen=True, kw_only=True):
     """What it is at."""
 
 
+MOVED_ON = "moved_on"
+"""The code of a command of which a node did a part, and another one is to do the rest:
+it has failed if nobody asks there."""
+
+
 class OperationRow(Row, frozen=True, kw_only=True):
     """A command of an operator that changed something, or was to."""
 

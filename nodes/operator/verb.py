@@ -24,8 +24,8 @@ class CommandFailed(Exception):
 
 
 class CommandElsewhere(Exception):
-    """Nothing was done: that node owns what the command is about ("": none does now).
-    Who asks is to ask there, and does."""
+    """That node owns what the command is about ("": none does now). Who asks is to ask
+    there, and does. Nothing was done here, or the command's `did` says what."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -34,7 +34,11 @@ class CommandElsewhere(Exception):
 
 @dataclass(slots=True)
 class OperatorCommand:
-    """One asking. `attached`: bytes that were too long for `args`."""
+    """One asking. `attached`: bytes that were too long for `args`.
+
+    `did` is a sentence on what is done, or may be, and stays done; until it is set
+    nothing is, here or at a node that ran the command before.
+    """
 
     id: str
     who: str
@@ -44,6 +48,7 @@ class OperatorCommand:
     args: Mapping[str, Any]
     attached: bytes = b""
     progress: ProgressRow | None = None
+    did: str = ""
 
     def tell(self, done: int, total: int, text: str = "") -> None:
         """How far it is, for who asks meanwhile."""
@@ -55,8 +60,9 @@ class Verb:
     """What can be asked for by this name.
 
     `run` returns the outcome, a JSON object; it raises `CommandFailed`, or
-    `CommandElsewhere` before it has done anything. It may be cancelled. `secret` names
-    fields of the outcome that are told to who asks, and written nowhere.
+    `CommandElsewhere` before it has done anything, or with the command's `did` set:
+    then the next node goes on with it. It may be cancelled. `secret` names fields of
+    the outcome that are told to who asks, and written nowhere.
     """
 
     name: str

@@ -26,6 +26,7 @@ class Slow:
         self.runs = 0
         self.go_on = anyio.Event()
         self.nobody_until = 0.0
+        self.hand_on = False
 
     async def run(self, command: OperatorCommand) -> Mapping[str, Any]:
         if anyio.current_time() < self.nobody_until:
@@ -33,6 +34,10 @@ class Slow:
         self.runs += 1
         command.tell(1, 2, "half way")
         await self.go_on.wait()
+        if self.hand_on:
+            self.hand_on = False
+            command.did = "A half is done."
+            raise CommandElsewhere("")
         return {"attached": len(command.attached)}
 
 
@@ -59,6 +64,25 @@ async def refused(operator: Operated, **how: Any) -> OperatorError:
     with pytest.raises(OperatorError) as caught:
         await operator.operate("slow", "t", **how)
     return caught.value
+
+
+async def test_a_long_command_that_moves_on_is_followed(
+    autojump_clock: object, operator: Operated, slow: Slow
+) -> None:
+    """Its node leaves the rest to the next one: who asks waits for that one's end."""
+    slow.hand_on = True
+
+    async def end_it() -> None:
+        await anyio.sleep(5)
+        slow.go_on.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(end_it)
+        await operator.operate("slow", "t", timeout_s=None)
+    assert slow.runs == 2
+    assert [(row["state"], row["code"]) for row in await operator.audit()] == [
+        ("done", "")
+    ]
 
 
 async def test_a_long_command_is_waited_for(

@@ -21,7 +21,12 @@ from hotseat.nodes.operator.verb import (
     OperatorCommand,
     Verb,
 )
-from hotseat.runtime.control_plane import Keys, NodeRecord, encode_record
+from hotseat.runtime.control_plane import (
+    Keys,
+    NodeRecord,
+    OperationRecord,
+    encode_record,
+)
 from hotseat.runtime.coordinator import ABSENT, Write
 from hotseat.runtime.testing.memory_coordinator import CasFault, MemoryCoordinator
 from hotseat.runtime.testing.memory_store import MemoryStore
@@ -35,6 +40,7 @@ class Works:
     def __init__(self) -> None:
         self.ran: list[OperatorCommand] = []
         self.go_on = anyio.Event()
+        self.at = 0  # of the parts of `halves`
 
     def verbs(self) -> list[Verb]:
         return [
@@ -45,6 +51,7 @@ class Works:
             Verb("elsewhere", self.elsewhere),
             Verb("reveal", self.reveal, frozenset({"seed"})),
             Verb("bulk", self.bulk),
+            Verb("halves", self.halves),
         ]
 
     async def add(self, command: OperatorCommand) -> Mapping[str, Any]:
@@ -68,6 +75,15 @@ class Works:
 
     async def reveal(self, command: OperatorCommand) -> Mapping[str, Any]:
         return {"seed": "hush", "of": command.target}
+
+    async def halves(self, command: OperatorCommand) -> Mapping[str, Any]:
+        """The first node does one; the second one nothing; the third one the rest."""
+        self.ran.append(command)
+        if self.at == 2:
+            return {"before": command.did}
+        if self.at == 0:
+            command.did = "One half is done."
+        raise CommandElsewhere("")
 
     async def bulk(self, command: OperatorCommand) -> Mapping[str, Any]:
         return {"bytes": len(command.attached), "text": "x" * 5_000}
@@ -213,6 +229,61 @@ async def test_what_belongs_elsewhere_leaves_no_record(stage: Stage) -> None:
     id = draw_operation_id()
     assert await stage.ask("elsewhere", id=id) == {"elsewhere": "n2"}
     assert await stage.log.get(id) is None
+
+
+async def test_what_is_done_in_part_stays_on_record_and_is_gone_on_with(
+    stage: Stage,
+) -> None:
+    """Under the same id, at other nodes; until one does the rest it has failed."""
+    fields: dict[str, Any] = {"id": draw_operation_id()}
+
+    async def record() -> OperationRecord:
+        found = await stage.log.get(fields["id"])
+        assert found is not None
+        return found
+
+    assert await stage.ask("halves", **fields) == {"elsewhere": ""}
+    left = await record()
+    assert (left.state, left.code, left.node) == ("failed", "moved_on", "n1")
+    assert left.outcome == {"did": "One half is done."}
+    assert await stage.refused("halves", **fields | {"target": "x"}) == "id_reused"
+    async with Stage(stage.coordinator.store, "n2").running() as other:
+        other.works.at = 1
+        assert await other.ask("halves", **fields) == {"elsewhere": ""}
+        again = await record()
+        assert (again.code, again.node) == ("moved_on", "n2")
+        assert again.outcome == left.outcome
+        other.works.at = 2
+        row = await other.ask("halves", **fields)
+        assert (row["state"], row["outcome"]) == (
+            "done",
+            {"before": left.outcome["did"]},
+        )
+        ended = await record()
+        assert (ended.state, ended.code, ended.message) == ("done", "", "")
+        assert (ended.node, ended.asked_ms) == ("n2", left.asked_ms)
+    row = await stage.ask("halves", **fields)
+    assert (row["state"], row["node"]) == ("done", "n2")
+    assert len(stage.works.ran) == 1
+
+
+async def test_what_could_not_be_gone_on_with_says_so_again(
+    stage: Stage, autojump_clock: object
+) -> None:
+    """The coordinator goes away at that moment: nothing runs, nothing seems to."""
+    fields: dict[str, Any] = {"id": draw_operation_id(), "wait_s": 20}
+    assert await stage.ask("halves", **fields) == {"elsewhere": ""}
+    async with Stage(stage.coordinator.store, "n2").running() as other:
+        other.coordinator.faults.script.extend([CasFault.LATE] * 8)
+        assert await other.refused("halves", **fields) == "coordinator_away"
+        other.coordinator.land_late()
+        await anyio.sleep(60)
+        record = await other.log.get(fields["id"])
+        assert record is not None
+        assert (record.state, record.code) == ("failed", "moved_on")
+        assert other.works.ran == []
+        other.works.at = 2
+        assert (await other.ask("halves", **fields))["state"] == "done"
 
 
 async def test_secrets_are_told_and_not_written(stage: Stage) -> None:

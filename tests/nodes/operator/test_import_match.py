@@ -10,14 +10,16 @@ import anyio
 import msgpack
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from hotseat.engine.record import Record, record_from_json
 from hotseat.engine.replay.log_file import write_log_file
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat
 from hotseat.nodes.operator.bring_in import GROUP_RECORDS
 from hotseat.nodes.operator_error import OperatorError
+from hotseat.runtime.match_id import shard_of
 
-from ..node.node_world import NodeWorld, node_world
+from ..node.node_world import SHARDS, NodeWorld, node_world
 from .operated import DUEL_SPEC, Operated
 
 
@@ -181,6 +183,44 @@ async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
     done = await bring(operator, old)
     assert done["records"] == moves + 2
     assert 0 < done["committed"] < moves
+    await goes_on(world, old, moves)
+
+
+async def test_an_import_goes_on_at_the_next_owner(
+    autojump_clock: object, world: NodeWorld, operator: Operated, tmp_path: Path
+) -> None:
+    """The match's owner changes in the middle: it is one command, on record once."""
+    moves = 6 * GROUP_RECORDS
+    old = await exported(tmp_path / "old", moves)
+    owner = await operator.owner(old.match)
+
+    async def cut_off_in_the_middle() -> None:
+        with anyio.fail_after(30):
+            while True:
+                row = (await operator.ask_door(owner, "match", match=old.match))["row"]
+                if row is not None and row["records"] > 2 * GROUP_RECORDS:
+                    break
+                await anyio.sleep(0.001)
+        world.isolate(owner)
+        (other,) = world.nodes.keys() - {owner}
+        shard = shard_of(old.match, SHARDS)
+        with anyio.fail_after(15):
+            while shard not in world.serves(other):  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+        world.heal(owner)
+
+    with capture_logs() as logs:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cut_off_in_the_middle)
+            done = await operator.operate(
+                "match.import", old.match, match=old.match, attached=old.file
+            )
+    said = [line["code"] for line in logs if line["event"] == "operator_command"]
+    assert said == ["", "moved_on", "", ""]  # begun and left, begun and done
+    assert done.node != owner
+    assert done.outcome["records"] == moves + 2
+    assert 0 < done.outcome["committed"] < moves
+    assert [row["state"] for row in await operator.audit()] == ["done"]
     await goes_on(world, old, moves)
 
 
