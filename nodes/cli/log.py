@@ -78,6 +78,7 @@ def follow(
 
     _check_events(event or [])
     home = _home(place(dir, cluster))
+    _check_nodes(home, node or [])
     wanted = LogFilter(frozenset(node or ()), frozenset(event or ()), match, level)
     try:
         _follow(home, wanted, lines, stop=stop, json=json)
@@ -141,6 +142,27 @@ def _home(place: Path | str) -> ClusterDir:
     from ..operator.ask_cluster import find_cluster
 
     return anyio.run(find_cluster, place)
+
+
+def _check_nodes(home: ClusterDir, asked: list[str]) -> None:
+    """
+    Raises:
+        OperatorError: no_such_node: one of them has never been on this machine.
+    """
+    from ..cluster_dir import natural_order
+
+    logs = {path.stem for path in (home.path / "logs").glob("*.log")}
+    folders = {path.name for path in (home.path / "nodes").glob("*")}
+    known = logs | folders | {"up", *home.node_names()}
+    for name in asked:
+        if name not in known:
+            there = ", ".join(sorted(known, key=natural_order))
+            raise OperatorError(
+                "no_such_node",
+                f"no node {name} logs on this machine",
+                hint=f"there are: {there}",
+                exit_code=ExitCode.USAGE,
+            )
 
 
 def _check_events(asked: list[str]) -> None:
