@@ -18,6 +18,13 @@ from ..telemetry import structured_logging
 
 __all__ = ["fetch_committed", "fetch_records"]
 
+TAKEOVER_S = 10.0
+"""A shard has another owner well before."""
+
+AGAIN_S = 0.1
+
+_AGAIN = frozenset({"no_owner", "retry"})
+
 
 def fetch_records(place: Path | str, match: str, epoch: int | None) -> list[Record]:
     """All records of a match that has ended. `epoch` is the one that it was created in,
@@ -38,12 +45,26 @@ def fetch_records(place: Path | str, match: str, epoch: int | None) -> list[Reco
 def fetch_committed(place: Path | str, match: str) -> list[Record]:
     """The records so far of a match that may still be played, asked as an operator.
 
+    While nobody owns it, as during a takeover, it is asked for again.
+
     Raises:
         OperatorError: cluster_unreachable, no_owner, invalid_match_id, or what else the
             match's node says.
     """
     _check_id(match)
-    return anyio.run(MatchFeed(place, match).fetch)
+    return anyio.run(_fetch_committed, place, match)
+
+
+async def _fetch_committed(place: Path | str, match: str) -> list[Record]:
+    feed = MatchFeed(place, match)
+    until_s = anyio.current_time() + TAKEOVER_S
+    while True:
+        try:
+            return await feed.fetch()
+        except OperatorError as error:
+            if error.code not in _AGAIN or anyio.current_time() >= until_s:
+                raise
+        await anyio.sleep(AGAIN_S)
 
 
 def _check_id(match: str) -> None:
