@@ -117,6 +117,8 @@ class World:
         self._boots = 0
         self._held: dict[str, str] = {}
         """By node: the replica that its data were when its process died last."""
+        self._lied: dict[str, None] = {}
+        """Nodes that a disk has lied to, and that have not started since."""
         self.restoration = Restoration(self)
         self.nemesis = Nemesis(self)
         cluster = Write(self.keys.cfg, ABSENT, encode_record(self.cluster))
@@ -157,6 +159,10 @@ class World:
 
     def start(self, node: str) -> Process:
         """Boot a node."""
+        if node in self._lied:
+            del self._lied[node]
+            # A write of the replica that died may have landed only since.
+            self.data_lost(node, older=True)
         self._boots += 1
         boot = f"{node}-{self._boots}"
         self.trace.note(f"{boot} starts")
@@ -185,6 +191,7 @@ class World:
             self.dead_idents[process.core.ident or process.boot] = None
         if lied:
             self._lied_to(process.node)
+            self._lied[process.node] = None
         self.network.died(process.node, silently=vanish)
 
     def stopped(self, process: Process, restart_ms: int) -> None:
