@@ -26,8 +26,8 @@ $(STAMP): pyproject.toml
 run: $(STAMP)     ## a local cluster of 3 nodes, until Ctrl-C
 	@exec $(BIN)/hotseat up --nodes $(NODES) --dir $(DIR)
 
-test: $(STAMP)    ## all tests
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP)    ## all tests; ARGS=... for some
+	PATH="$(abspath $(BIN)):$$PATH" scripts/test $(ARGS)
 
 fast: $(STAMP)    ## the tests without real processes and sockets
 	$(BIN)/python -m pytest -m 'not system and not slow' $(ARGS)

@@ -97,7 +97,8 @@ async def test_a_stale_copy_is_recovered_when_all_that_were_in_sync_are_gone(
         assert isinstance(latest, View)
         assert latest.view == {"total": 5}
         records = await operator.audit()
-        assert [r["code"] for r in records] == ["", "member_not_named", "needs_unclean"]
+        codes = sorted(r["code"] for r in records)  # within a millisecond: in any order
+        assert codes == ["", "member_not_named", "needs_unclean"]
         code = await refused(operator, stale, "shard.recover", str(shard), **args)
         assert code == "not_needed"
         with anyio.move_on_after(10):  # other shards are still lost: they wait
