@@ -61,8 +61,8 @@ async def gather_at(
 async def move_matches(
     home: ClusterDir, node: str, matches: Sequence[str]
 ) -> tuple[tuple[int, int], ...]:
-    """Move matches there, each alone; how long each was held for its pin, and paused
-    for its handover, together."""
+    """Move matches there, each alone; the longer of its two pauses, for its pin and for
+    its handover: it is played in between."""
     pauses = []
     for match in matches:
         try:
@@ -75,7 +75,7 @@ async def move_matches(
             continue
         told = moved.outcome
         if told["pause_ms"] is not None:
-            pauses.append((int(told["pause_ms"]) + int(told["pinned_ms"] or 0), 1))
+            pauses.append((max(int(told["pause_ms"]), int(told["pinned_ms"] or 0)), 1))
     return tuple(pauses)
 
 

@@ -20,7 +20,7 @@ from .options import ReplicationOptions
 
 __all__ = ["Balancer"]
 
-AT_ONCE = 4
+AT_ONCE = 2
 """Changes of one round; the next one waits until they are done."""
 
 ROUND_MAX = 64

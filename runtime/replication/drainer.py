@@ -1,9 +1,10 @@
 """A node that leaves hands over what it owns: it proposes the moves of its own shards.
 
-At once, and few at a time (`AT_ONCE`), so that those who take them over get on with
-their own. A shard goes to a member of its in-sync set that owns little. Where there is
-none, it goes where a copy can be made. But in a cluster that has one copy of each shard
-anyway, a node that is only restarted keeps them: it is back soon.
+One at a time (`HANDED_AT_ONCE`), so that a match waits for its own shard alone, and
+those who take them over get on with theirs. A shard goes to a member of its in-sync
+set that owns little. Where there is none, it goes where a copy can be made. But in a
+cluster that has one copy of each shard anyway, a node that is only restarted keeps
+them: it is back soon.
 
 A move that does not come off in time is asked for anew, perhaps to another node.
 """
@@ -17,13 +18,18 @@ from ..control_plane import ShardRecord
 from ..fleet import Fleet
 from ..placement import WantEdit
 
-__all__ = ["AT_ONCE", "Drainer"]
+__all__ = ["COPIED_AT_ONCE", "HANDED_AT_ONCE", "Drainer"]
 
-AT_ONCE = 16
-"""Moves on their way at one time."""
+HANDED_AT_ONCE = 1
+"""Moves to a member of the in-sync set that are on their way at one time: each takes
+some tens of milliseconds, and each other one at that time makes its pause longer."""
 
-TURN_MS = 20
-"""Between two looks, while records change."""
+COPIED_AT_ONCE = 16
+"""Moves on their way to a node that must be given a copy first."""
+
+TURN_MS = 80
+"""Between two looks, while records change: who took a shard over, and feeds another
+copy of it, has got on with that when the next one comes."""
 
 IDLE_MS = 250
 """The same, while none does: what is left has no place yet, or is on its way."""
@@ -69,13 +75,19 @@ class Drainer:
         left = sorted(shard for shard in mine if shard in records)
         self._asked_ms = {s: at for s, at in self._asked_ms.items() if s in left}
         waiting = [s for s in left if not self._moves(s, records[s], fleet, now_ms)]
+        room = {True: HANDED_AT_ONCE, False: COPIED_AT_ONCE}  # by whether it has a copy
+        for shard in set(left).difference(waiting):
+            move = records[shard].move
+            room[move is not None and _holds(move.to, records[shard])] -= 1
         edits: list[WantEdit] = []
         for shard in waiting:
-            if len(edits) + len(left) - len(waiting) >= AT_ONCE:
-                break
             record, lacking = records[shard], set(unfit(shard))
-            if self.has_place(record, fleet, lacking):
-                edit = self._edit(shard, record, fleet, lacking, owned)
+            if not self.has_place(record, fleet, lacking):
+                continue
+            edit = self._edit(shard, record, fleet, lacking, owned)
+            handed = _holds(edit.to, record)
+            if room[handed] > 0:
+                room[handed] -= 1
                 self._asked_ms[shard] = now_ms
                 owned[edit.to or ""] += 1
                 edits.append(edit)
@@ -120,3 +132,7 @@ class Drainer:
         if chosen not in want:
             want = tuple(chosen if node == self._node else node for node in want)
         return WantEdit(shard, want, chosen)
+
+
+def _holds(node: str | None, record: ShardRecord) -> bool:
+    return any(member == node for member, _ in record.isr)

@@ -63,7 +63,7 @@ class ReplicationOptions:
     """Nothing is moved for that before so long nothing has changed: no takeover, no
     join, no node that came or went."""
     moves_per_minute: int = 120
-    """Changes of owners or copies for an even spread, four at a time. So the third of
+    """Changes of owners or copies for an even spread, two at a time. So the third of
     16 shards is back in a few seconds, and that of 256 in less than a minute."""
 
     def validate(self) -> tuple[str, ...]:

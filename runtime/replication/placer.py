@@ -180,9 +180,12 @@ class Placer:
             overdue = self._overdue.edits(records, self._fleet, now_ms)
             handed.update((edit.shard, edit) for edit in overdue)
         if self.acting and self._fleet.draining:
+            # Its copies go when it owns nothing more: who takes its shards over has
+            # enough to do with that.
+            owners = {record.owner for record in records.values()}
+            done = self._fleet.draining - owners
             for shard in records:
-                gone = outgrown.get(shard, frozenset()) | self._fleet.draining
-                outgrown[shard] = gone
+                outgrown[shard] = outgrown.get(shard, frozenset()) | done
         found = repair(
             records,
             shards=records if self.acting else outgrown,
