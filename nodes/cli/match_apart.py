@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from ..exit_codes import ExitCode
-from ..operator_error import OperatorError
 from .operate import (
-    As,
-    Why,
+    PLAIN,
+    Match,
+    Matches,
+    Order,
     Yes,
     check_matches,
     confirm,
-    perform_each,
-    print_each,
-    print_outcome,
+    told_matches,
 )
-from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
     from ..operator.ask import Outcome
@@ -28,51 +22,26 @@ __all__ = ["quarantine", "release"]
 
 
 def quarantine(
-    *matches: Annotated[str, Parameter(name="MATCH", help="The ids of matches.")],
+    *matches: Matches,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Set matches apart: they answer `quarantined` on all nodes until released.
 
     Exit status 0: done. 1: some are not set apart. 3: no node answers.
     """
-    if not matches:
-        raise OperatorError(
-            "usage",
-            "which match?",
-            hint="hotseat match quarantine MATCH... --why TEXT",
-            exit_code=ExitCode.USAGE,
-        )
-    check_matches(matches)
-    told = matches[0] if len(matches) == 1 else f"{len(matches)} matches"
+    told = told_matches(matches, "hotseat match quarantine MATCH... --why TEXT")
     confirm(f"Set {told} apart, so that nobody can act?", yes)
-    where = place(dir, cluster)
-    rows = perform_each(
-        where,
-        "match.quarantine",
-        matches,
-        json=json,
-        label="setting apart",
-        who=who,
-        why=why,
-    )
-    return print_each(rows, json=json, done="set apart")
+    rows = order.perform_each("match.quarantine", matches, label="setting apart")
+    return order.tell_each(rows, "set apart")
 
 
 def release(
-    match: Annotated[str, Parameter(name="MATCH", help="The id of a match.")],
+    match: Match,
     /,
     *,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a match go on that is set apart, as its log has it.
 
@@ -83,18 +52,17 @@ def release(
 
     check_matches([match])
     confirm(f"Let {match} go on? Whatever it was set apart for can happen again.", yes)
-    outcome = anyio.run(_release, place(dir, cluster), match, who, why)
+    outcome = anyio.run(_release, order, match)
     records = outcome.outcome["records"]
-    print_outcome(outcome, json=json, text=f"{match}: goes on, with {records} records")
-    return ExitCode.OK
+    return order.tell(outcome, f"{match}: goes on, with {records} records")
 
 
-async def _release(where: Path | str, match: str, who: str, why: str) -> Outcome:
+async def _release(order: Order, match: str) -> Outcome:
     from ..operator.ask import operate
     from ..operator.ask_cluster import find_cluster
     from ..operator.match_search import show_match
 
-    home = await find_cluster(where)
+    home = await find_cluster(order.place)
     found = await show_match(home, match)
     copies: dict[str, list[Any]] = {
         copy.node: [copy.records, copy.digest, copy.code]
@@ -103,5 +71,11 @@ async def _release(where: Path | str, match: str, who: str, why: str) -> Outcome
     }
     args = {"copies": copies}
     return await operate(
-        home, "match.release", match, args, match=match, who=who, why=why
+        home,
+        "match.release",
+        match,
+        args,
+        match=match,
+        who=order.who,
+        why=order.why,
     )

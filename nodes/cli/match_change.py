@@ -11,14 +11,11 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, Yes, check_matches, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Match, Order, Yes, check_matches, confirm
 
 __all__ = ["edit", "upgrade"]
 
 STDIN = "-"
-
-Match = Annotated[str, Parameter(name="MATCH", help="The id of a match.")]
 
 
 def edit(
@@ -51,11 +48,7 @@ def edit(
         ),
     ] = None,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Change the state of a match by hand. The patch stands in its log.
 
@@ -67,16 +60,8 @@ def edit(
     data = _read(patch, undo)
     what = "Undo the last edit" if undo else "Change the state"
     confirm(f"{what} of match {match}?", yes)
-    outcome = perform(
-        place(dir, cluster),
-        "match.edit",
-        match,
-        {"undo": undo, "base_revision": base},
-        match=match,
-        who=who,
-        why=why,
-        attached=data,
-    )
+    args = {"undo": undo, "base_revision": base}
+    outcome = order.perform("match.edit", match, args, match=match, attached=data)
     done = outcome.outcome
     text = f"{match}: edited, at revision {done['revision']}"
     if undo:
@@ -84,8 +69,7 @@ def edit(
             f"{match}: the state of revision {done['restores']} is restored, "
             f"at revision {done['revision']}"
         )
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def upgrade(
@@ -94,11 +78,7 @@ def upgrade(
     *,
     to: Annotated[str, Parameter(help="The version; an older one goes back.")],
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a match go on under another version of its game.
 
@@ -109,19 +89,10 @@ def upgrade(
     """
     check_matches([match])
     confirm(f"Let match {match} go on under version {to} of its game?", yes)
-    outcome = perform(
-        place(dir, cluster),
-        "match.upgrade",
-        match,
-        {"to": to},
-        match=match,
-        who=who,
-        why=why,
-    )
+    outcome = order.perform("match.upgrade", match, {"to": to}, match=match)
     revision = outcome.outcome["revision"]
     text = f"{match}: goes on under version {to}, at revision {revision}"
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def _read(patch: str | None, undo: bool) -> bytes | None:

@@ -10,8 +10,7 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, perform
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order
 
 __all__ = ["create"]
 
@@ -60,11 +59,7 @@ def create(
     key: Key = "",
     count: Count = 1,
     tokens: Tokens = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Create matches; print their ids, one in a line.
 
@@ -80,20 +75,12 @@ def create(
         "count": count,
         "tokens": tokens,
     }
-    outcome = perform(
-        place(dir, cluster),
-        "match.create",
-        game,
-        args,
-        json=json,
-        label="creating",
-        timeout_s=None,
-        who=who,
-        why=why,
+    outcome = order.perform(
+        "match.create", game, args, label="creating", timeout_s=None
     )
     from .shown import print_json
 
-    if json:
+    if order.json:
         print_json(outcome)
         return ExitCode.OK
     for match in outcome.outcome["matches"]:

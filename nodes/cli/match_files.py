@@ -11,8 +11,15 @@ from cyclopts import Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, check_matches, progress_bar
-from .options import Also, Cluster, Dir, Json, place
+from .operate import (
+    PLAIN,
+    Matches,
+    Order,
+    check_matches,
+    progress_bar,
+    told_matches,
+)
+from .options import Also
 
 if TYPE_CHECKING:
     from ...engine.record import Record
@@ -24,7 +31,7 @@ SUFFIX = ".hotseat"
 
 
 def export(
-    *matches: Annotated[str, Parameter(name="MATCH", help="The ids of matches.")],
+    *matches: Matches,
     out: Annotated[
         Path | None,
         Parameter(
@@ -34,11 +41,7 @@ def export(
         ),
     ] = None,
     also: Also = None,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Write the logs of matches to files: of any, whether they go on or have ended.
 
@@ -47,32 +50,25 @@ def export(
     hand the log is verified first. Exit status 0: all are written. 1: some are not. 3:
     no node answers.
     """
-    if not matches:
-        raise OperatorError(
-            "usage",
-            "which match?",
-            hint="hotseat match export MATCH... -o FILE",
-            exit_code=ExitCode.USAGE,
-        )
-    check_matches(matches)
+    told_matches(matches, "hotseat match export MATCH... -o FILE")
     targets = _targets(matches, out)
     from .shown import cell, print_all, print_json
 
+    where = order.place  # a wrong one is no fault of a match
     done: list[ExportedRow] = []
     failed: list[tuple[str, OperatorError]] = []
-    where = place(dir, cluster)
     from ..operator.rows import ProgressRow
 
     label = "exporting" if len(matches) > 1 else ""
-    with progress_bar(label, json=json) as tell:
+    with progress_bar(label, json=order.json) as tell:
         for match, target in zip(matches, targets, strict=True):
             try:
-                done.append(_export(where, match, target, also or [], who, why))
+                done.append(_export(order, where, match, target, also or []))
             except OperatorError as error:
                 failed.append((match, error))
             at = len(done) + len(failed)
             tell(ProgressRow(done=at, total=len(matches)))
-    if json:
+    if order.json:
         faults = [
             {"target": match, "code": fault.code, "message": fault.message}
             for match, fault in failed
@@ -95,11 +91,7 @@ def import_match(
     file: Annotated[Path, Parameter(name="FILE", help="An exported log.")],
     /,
     *,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a match go on in this cluster, from its exported log.
 
@@ -112,7 +104,6 @@ def import_match(
     from ...engine.errors import EngineError
     from ...engine.replay.log_file import write_log_file
     from ..replay.saved_match import read_saved
-    from .operate import perform, print_outcome
 
     saved = read_saved(file)
     if saved.log is None or saved.match is None:
@@ -126,22 +117,17 @@ def import_match(
         data = write_log_file(saved.log.records)  # without what readers alone need
     except EngineError as error:
         raise OperatorError(error.code, f"{file}: {error}") from error
-    outcome = perform(
-        place(dir, cluster),
+    outcome = order.perform(
         "match.import",
         saved.match,
         match=saved.match,
-        json=json,
         label="importing",
         attached=data,
         timeout_s=None,
-        who=who,
-        why=why,
     )
     records = outcome.outcome["records"]
     text = f"{saved.match}: here with {records:,} records"
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def _targets(matches: Sequence[str], out: Path | None) -> list[Path]:
@@ -169,7 +155,7 @@ def _targets(matches: Sequence[str], out: Path | None) -> list[Path]:
 
 
 def _export(
-    where: Path | str, match: str, target: Path, also: Sequence[str], who: str, why: str
+    order: Order, where: Path | str, match: str, target: Path, also: Sequence[str]
 ) -> ExportedRow:
     """
     Raises:
@@ -178,11 +164,10 @@ def _export(
     from ..operator.survey_rows import ExportedRow
     from ..replay.export import fetch_committed
     from ..replay.saved_match import write_new
-    from .operate import perform
 
     if target.exists():
         raise OperatorError("file_exists", f"{target} is there already")
-    perform(where, "match.export", match, match=match, who=who, why=why)
+    order.perform("match.export", match, match=match)
     records = fetch_committed(where, match)
     data, verified = _packed(match, records, also)
     write_new(target, data)

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from ..exit_codes import ExitCode
-from ..operator_error import OperatorError
-from .operate import As, Why, Yes, check_matches, confirm, perform_each, print_each
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Matches, Order, Yes, confirm, told_matches
 
 if TYPE_CHECKING:
     from ..operator.survey_rows import OutcomeRows
@@ -19,18 +16,14 @@ __all__ = ["move"]
 
 
 def move(
-    *matches: Annotated[str, Parameter(name="MATCH", help="The ids of matches.")],
+    *matches: Matches,
     to: Annotated[str, Parameter(help="The node that shall serve them.")],
     timeout: Annotated[
         float,
         Parameter(help="Seconds that each may take.", validator=Number(gt=0, lte=3600)),
     ] = 20.0,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let another node serve matches, while they are played.
 
@@ -40,29 +33,17 @@ def move(
 
     Exit status 0: all are moved. 1: some are not. 3: no node answers.
     """
-    if not matches:
-        raise OperatorError(
-            "usage",
-            "which match?",
-            hint="hotseat match move MATCH... --to NODE",
-            exit_code=ExitCode.USAGE,
-        )
-    check_matches(matches)
-    told = matches[0] if len(matches) == 1 else f"{len(matches)} matches"
+    told = told_matches(matches, "hotseat match move MATCH... --to NODE")
     confirm(f"Move {told} to {to}?", yes)
-    rows = perform_each(
-        place(dir, cluster),
+    rows = order.perform_each(
         "match.move",
         matches,
         {"to": to, "timeout_s": timeout},
-        json=json,
         label="moving",
-        who=who,
-        why=why,
         timeout_s=timeout + 30.0,
     )
-    status = print_each(rows, json=json, done=f"served by {to}")
-    if not json:
+    status = order.tell_each(rows, f"served by {to}")
+    if not order.json:
         _print_pauses(rows)
     return status
 

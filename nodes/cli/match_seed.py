@@ -6,15 +6,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..exit_codes import ExitCode
-from .operate import As, Why, Yes, check_matches, confirm, perform
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Match, Order, Yes, check_matches, confirm
 
 __all__ = ["reveal_seed"]
 
 
 def reveal_seed(
-    match: Annotated[str, Parameter(name="MATCH", help="The id of a match.")],
+    match: Match,
     /,
     *,
     running: Annotated[
@@ -25,11 +23,7 @@ def reveal_seed(
         ),
     ] = False,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Print the seed of a match. That it was told is kept in the audit.
 
@@ -38,19 +32,6 @@ def reveal_seed(
     check_matches([match])
     if running:
         confirm(f"Tell the seed of {match}, though it may go on?", yes)
-    outcome = perform(
-        place(dir, cluster),
-        "match.reveal-seed",
-        match,
-        {"running": running},
-        match=match,
-        who=who,
-        why=why,
-    )
-    from .shown import cell, print_all, print_json
-
-    if json:
-        print_json(outcome)
-    else:
-        print_all(cell(outcome.outcome["seed"]))
-    return ExitCode.OK
+    args = {"running": running}
+    outcome = order.perform("match.reveal-seed", match, args, match=match)
+    return order.tell(outcome, outcome.outcome["seed"])

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, Yes, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order, Timeout, Yes, confirm
 
 __all__ = ["drain", "remove", "undrain"]
 
@@ -22,10 +20,6 @@ Name = Annotated[
         env_var="HOTSEAT_NODE_ID",
         help="A node's id; else $HOTSEAT_NODE_ID.",
     ),
-]
-Timeout = Annotated[
-    float,
-    Parameter(help="Seconds that it may take.", validator=Number(gt=0, lte=3600)),
 ]
 
 BAR_WIDTH = 40
@@ -45,11 +39,7 @@ def drain(
         ),
     ] = False,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Hand over all that a node owns, then its copies where there are enough nodes.
 
@@ -61,24 +51,20 @@ def drain(
     """
     _check(node)
     confirm(f"Drain {node}?", yes)
-    outcome = perform(
-        place(dir, cluster),
+    outcome = order.perform(
         "node.drain",
         node,
         {"timeout_s": timeout, "until_restart": until_restart},
         node=node,
-        json=json,
         label=f"draining {node}",
-        who=who,
-        why=why,
         timeout_s=None,
     )
-    print_outcome(outcome, json=json, text=_drained(outcome.outcome))
-    if not json:
+    status = order.tell(outcome, _drained(outcome.outcome))
+    if not order.json:
         from .shown import cell, print_all
 
         print_all(*map(cell, pause_lines(outcome.outcome.get("pauses", {}))))
-    return ExitCode.OK
+    return status
 
 
 def undrain(
@@ -86,11 +72,7 @@ def undrain(
     /,
     *,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a node that drains hold and own shards again.
 
@@ -98,13 +80,10 @@ def undrain(
     """
     _check(node)
     confirm(f"Let {node} own shards again?", yes)
-    outcome = perform(
-        place(dir, cluster), "node.undrain", node, json=json, who=who, why=why
-    )
+    outcome = order.perform("node.undrain", node)
     drained = outcome.outcome.get("drained")
     text = f"{node} drains no more" if drained else f"{node} did not drain"
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def remove(
@@ -113,11 +92,7 @@ def remove(
     *,
     timeout: Timeout = 20.0,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Forget a node that is gone for good, or was drained and stopped.
 
@@ -126,21 +101,16 @@ def remove(
     """
     _check(node)
     confirm(f"Remove {node}, whose data count for nothing then?", yes)
-    outcome = perform(
-        place(dir, cluster),
+    outcome = order.perform(
         "node.remove",
         node,
         {"timeout_s": timeout},
-        json=json,
         label=f"removing {node}",
-        who=who,
-        why=why,
         timeout_s=None,
     )
     shards = outcome.outcome.get("shards", 0)
     text = f"{node} is removed; {shards} shards get another copy where there is a node"
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def _check(node: str) -> None:

@@ -6,9 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..exit_codes import ExitCode
-from .operate import As, Why, Yes, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order, Yes, confirm
 
 __all__ = ["trust"]
 
@@ -18,11 +16,7 @@ def trust(
     /,
     *,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a node serve its data, though the coordinator's record of them is older.
 
@@ -34,12 +28,8 @@ def trust(
     node does not answer.
     """
     confirm(f"Are the data of {node} the ones that it served last?", yes)
-    where = place(dir, cluster)
-    outcome = perform(
-        where, "node.trust", node, {}, json=json, node=node, who=who, why=why
-    )
+    outcome = order.perform("node.trust", node, {}, node=node)
     text = (
         f"{node} serves as {outcome.outcome['ident']}, start {outcome.outcome['boot']}"
     )
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)

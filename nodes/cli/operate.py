@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
+from .options import Cluster, Dir, Json, place
 
 if TYPE_CHECKING:
     from ..operator.ask import Outcome
@@ -23,16 +26,16 @@ if TYPE_CHECKING:
     from ..operator.survey_rows import OutcomeRows
 
 __all__ = [
-    "As",
-    "Why",
+    "PLAIN",
+    "Match",
+    "Matches",
+    "Order",
+    "Timeout",
     "Yes",
     "check_matches",
     "confirm",
-    "perform",
-    "perform_each",
-    "print_each",
-    "print_outcome",
     "progress_bar",
+    "told_matches",
 ]
 
 AT_ONCE = 4
@@ -43,20 +46,164 @@ _UNREACHABLE = ("cluster_unreachable", "door_unreachable", "door_timeout")
 Yes = Annotated[
     bool, Parameter(name="--yes", negative=(), help="Do it without a question.")
 ]
-Why = Annotated[
-    str,
-    Parameter(
-        name="--why", show_default=False, help="The reason; it is kept in the record."
-    ),
+Match = Annotated[str, Parameter(name="MATCH", help="The id of a match.")]
+Matches = Annotated[str, Parameter(name="MATCH", help="The ids of matches.")]
+Timeout = Annotated[
+    float,
+    Parameter(help="Seconds that it may take.", validator=Number(gt=0, lte=3600)),
 ]
-As = Annotated[
-    str,
-    Parameter(
-        name="--as",
-        show_default=False,
-        help="Who does it, for the record; else user@host.",
-    ),
-]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Order:
+    """The options of every command that changes something, and how it is done."""
+
+    why: Annotated[
+        str,
+        Parameter(
+            name="--why",
+            show_default=False,
+            help="The reason; it is kept in the record.",
+        ),
+    ] = ""
+    who: Annotated[
+        str,
+        Parameter(
+            name="--as",
+            show_default=False,
+            help="Who does it, for the record; else user@host.",
+        ),
+    ] = ""
+    dir: Dir = None
+    cluster: Cluster = None
+    json: Json = False
+
+    @property
+    def place(self) -> Path | str:
+        """Where the cluster is.
+
+        Raises:
+            OperatorError: usage: the door's address is none.
+        """
+        return place(self.dir, self.cluster)
+
+    def perform(
+        self,
+        verb: str,
+        target: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        label: str = "",
+        **how: Any,
+    ) -> Outcome:
+        """Have one command carried out; `how` is as of `ask.operate`.
+
+        With a `label`, a bar tells how far it is, where somebody sees it.
+
+        Raises:
+            OperatorError: See `ask.operate`.
+        """
+        import anyio
+
+        from ..operator.ask import operate
+        from ..operator.ask_cluster import find_cluster
+
+        where = self.place
+
+        async def main() -> Outcome:
+            home = await find_cluster(where)
+            with progress_bar(label, json=self.json) as tell:
+                return await operate(
+                    home,
+                    verb,
+                    target,
+                    args,
+                    progress=tell,
+                    who=self.who,
+                    why=self.why,
+                    **how,
+                )
+
+        return anyio.run(main)
+
+    def perform_each(
+        self,
+        verb: str,
+        matches: Sequence[str],
+        args: Mapping[str, Any] | None = None,
+        *,
+        label: str = "",
+        **how: Any,
+    ) -> OutcomeRows:
+        """The same for each of these matches, a few at a time; what fails is told.
+
+        Raises:
+            OperatorError: There is no cluster.
+        """
+        import anyio
+
+        from ..operator.ask import operate
+        from ..operator.ask_cluster import find_cluster
+        from ..operator.rows import ProgressRow
+
+        where = self.place
+        ended: dict[str, Outcome | OperatorError] = {}
+        how |= {"who": self.who, "why": self.why}
+        if len(matches) == 1:
+            label = ""
+
+        async def main() -> None:
+            home = await find_cluster(where)
+            with progress_bar(label, json=self.json) as tell:
+                limiter = anyio.CapacityLimiter(AT_ONCE)
+
+                async def one(match: str) -> None:
+                    async with limiter:
+                        try:
+                            ended[match] = await operate(
+                                home, verb, match, args, match=match, **how
+                            )
+                        except OperatorError as error:
+                            ended[match] = error
+                    tell(ProgressRow(done=len(ended), total=len(matches)))
+
+                async with anyio.create_task_group() as tasks:
+                    for match in matches:
+                        tasks.start_soon(one, match)
+
+        anyio.run(main)
+        return _sorted([(match, ended[match]) for match in matches])
+
+    def tell(self, outcome: Outcome, text: str) -> int:
+        """Say that it is done: one JSON object, or a line for people; exit status."""
+        from .shown import cell, print_all, print_json
+
+        if self.json:
+            print_json(outcome)
+        else:
+            print_all(cell(text))
+        return ExitCode.OK
+
+    def tell_each(self, rows: OutcomeRows, done: str) -> int:
+        """Say of each match what became of it; the exit status."""
+        from .shown import cell, print_all, print_json
+
+        if self.json:
+            print_json(rows)
+        else:
+            print_all(*(cell(f"{row.target}: {done}") for row in rows.done))
+            for row in rows.failed:
+                error = OperatorError(row.code, f"{row.target}: {row.message}")
+                print(error, file=sys.stderr)
+        if not rows.failed:
+            return ExitCode.OK
+        away = all(row.code in _UNREACHABLE for row in rows.failed)
+        return ExitCode.UNREACHABLE if away and not rows.done else ExitCode.FAILED
+
+
+PLAIN: Final = Order()
+"""Nothing more was said."""
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -79,106 +226,18 @@ def confirm(question: str, yes: bool) -> None:
         raise OperatorError("not_confirmed", "nothing was done")
 
 
-def perform(
-    place: Path | str,
-    verb: str,
-    target: str,
-    args: Mapping[str, Any] | None = None,
-    *,
-    json: bool = False,
-    label: str = "",
-    **how: Any,
-) -> Outcome:
-    """Have one command carried out; `how` is as of `ask.operate`.
-
-    With a `label`, a bar tells how far it is, where somebody sees it.
+def told_matches(matches: Sequence[str], usage: str) -> str:
+    """How a question names them; `usage` is how they are given.
 
     Raises:
-        OperatorError: See `ask.operate`.
+        OperatorError: usage: there is none, or one of them is no id of a match.
     """
-    import anyio
-
-    from ..operator.ask import operate
-    from ..operator.ask_cluster import find_cluster
-
-    async def main() -> Outcome:
-        home = await find_cluster(place)
-        with progress_bar(label, json=json) as tell:
-            return await operate(home, verb, target, args, progress=tell, **how)
-
-    return anyio.run(main)
-
-
-def perform_each(
-    place: Path | str,
-    verb: str,
-    matches: Sequence[str],
-    args: Mapping[str, Any] | None = None,
-    *,
-    json: bool = False,
-    label: str = "",
-    **how: Any,
-) -> OutcomeRows:
-    """The same for each of these matches, a few at a time; what fails is told.
-
-    Raises:
-        OperatorError: There is no cluster.
-    """
-    import anyio
-
-    from ..operator.ask import operate
-    from ..operator.ask_cluster import find_cluster
-    from ..operator.rows import ProgressRow
-    from ..operator.survey_rows import FailedRow, OutcomeRows
-
-    ended: dict[str, Outcome | OperatorError] = {}
-
-    async def main() -> None:
-        home = await find_cluster(place)
-        with progress_bar(label if len(matches) > 1 else "", json=json) as tell:
-            limiter = anyio.CapacityLimiter(AT_ONCE)
-
-            async def one(match: str) -> None:
-                async with limiter:
-                    try:
-                        ended[match] = await operate(
-                            home, verb, match, args, match=match, **how
-                        )
-                    except OperatorError as error:
-                        ended[match] = error
-                tell(ProgressRow(done=len(ended), total=len(matches)))
-
-            async with anyio.create_task_group() as tasks:
-                for match in matches:
-                    tasks.start_soon(one, match)
-
-    anyio.run(main)
-    rows = [(match, ended[match]) for match in matches]
-    return OutcomeRows(
-        done=tuple(row for _, row in rows if not isinstance(row, OperatorError)),
-        failed=tuple(
-            FailedRow(target=match, code=row.code, message=row.message)
-            for match, row in rows
-            if isinstance(row, OperatorError)
-        ),
-    )
-
-
-def print_each(rows: OutcomeRows, *, json: bool, done: str) -> int:
-    """Tell of each match what became of it; the exit status."""
-    from .shown import cell, print_all, print_json
-
-    if json:
-        print_json(rows)
-    else:
-        print_all(*(cell(f"{row.target}: {done}") for row in rows.done))
-        for row in rows.failed:
-            error = OperatorError(row.code, f"{row.target}: {row.message}")
-            print(error, file=sys.stderr)
-    if not rows.failed:
-        return ExitCode.OK
-    away = all(row.code in _UNREACHABLE for row in rows.failed)
-    return ExitCode.UNREACHABLE if away and not rows.done else ExitCode.FAILED
+    if not matches:
+        raise OperatorError(
+            "usage", "which match?", hint=usage, exit_code=ExitCode.USAGE
+        )
+    check_matches(matches)
+    return matches[0] if len(matches) == 1 else f"{len(matches)} matches"
 
 
 def check_matches(matches: Sequence[str]) -> None:
@@ -198,14 +257,17 @@ def check_matches(matches: Sequence[str]) -> None:
             )
 
 
-def print_outcome(outcome: Outcome, *, json: bool, text: str) -> None:
-    """Tell that it is done: one JSON object, or a line for people."""
-    from .shown import cell, print_all, print_json
+def _sorted(ended: Sequence[tuple[str, Outcome | OperatorError]]) -> OutcomeRows:
+    from ..operator.survey_rows import FailedRow, OutcomeRows
 
-    if json:
-        print_json(outcome)
-    else:
-        print_all(cell(text))
+    return OutcomeRows(
+        done=tuple(row for _, row in ended if not isinstance(row, OperatorError)),
+        failed=tuple(
+            FailedRow(target=match, code=row.code, message=row.message)
+            for match, row in ended
+            if isinstance(row, OperatorError)
+        ),
+    )
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, Yes, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order, Yes, confirm
 
 if TYPE_CHECKING:
     from ..operator.ask import Outcome
@@ -40,11 +39,7 @@ def rebalance(
         Parameter(help="Seconds to wait for it.", validator=Number(gt=0, lte=3600)),
     ] = 60.0,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Spread copies and owners of shards evenly over the nodes: one round, at once.
 
@@ -55,7 +50,7 @@ def rebalance(
     Exit status 0: done; with --dry-run, it was told. 1: some of it is not done yet. 3:
     no node answers.
     """
-    where = place(dir, cluster)
+    where = order.place
     if dry_run:
         if on is not None:
             raise OperatorError(
@@ -63,25 +58,21 @@ def rebalance(
                 "--dry-run changes nothing, --on and --off do",
                 exit_code=ExitCode.USAGE,
             )
-        return _explain(where, json)
+        return _explain(where, order.json)
     if on is not None:
-        return _switch(where, on, yes, json, who, why)
+        return _switch(order, on, yes)
     confirm("Move shards now?", yes)
-    outcome = perform(
-        where,
+    outcome = order.perform(
         "rebalance",
         "",
         {"do": "round", "timeout_s": timeout},
-        json=json,
         label="spreading",
-        who=who,
-        why=why,
         timeout_s=timeout + 20.0,
     )
-    return _done(outcome, json)
+    return _done(outcome, order)
 
 
-def _done(outcome: Outcome, json: bool) -> int:
+def _done(outcome: Outcome, order: Order) -> int:
     from ..operator.balance_rows import BalanceRow
     from ..operator.rows import read_row
     from .shown import cell, print_all
@@ -91,28 +82,17 @@ def _done(outcome: Outcome, json: bool) -> int:
     lines = [*_changes(row), *([] if row.changes else _reasons(row))]
     if left:
         lines.append(f"{left} of them are not done yet")
-    print_outcome(outcome, json=json, text=lines[0])
-    if not json:
+    order.tell(outcome, lines[0])
+    if not order.json:
         print_all(*map(cell, lines[1:]))
     return ExitCode.FAILED if left else ExitCode.OK
 
 
-def _switch(
-    where: Path | str, on: bool, yes: bool, json: bool, who: str, why: str
-) -> int:
+def _switch(order: Order, on: bool, yes: bool) -> int:
     confirm(f"Turn rebalancing {'on' if on else 'off'}?", yes)
-    outcome = perform(
-        where,
-        "rebalance",
-        "",
-        {"do": "on" if on else "off"},
-        json=json,
-        who=who,
-        why=why,
-    )
+    outcome = order.perform("rebalance", "", {"do": "on" if on else "off"})
     text = "shards are spread by themselves" if on else "shards stay where they are"
-    print_outcome(outcome, json=json, text=f"{text} from now on")
-    return ExitCode.OK
+    return order.tell(outcome, f"{text} from now on")
 
 
 def _explain(where: Path | str, json: bool) -> int:

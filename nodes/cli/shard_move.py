@@ -7,9 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from ..exit_codes import ExitCode
-from .operate import As, Why, Yes, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order, Timeout, Yes, confirm
 
 __all__ = ["move"]
 
@@ -19,16 +17,9 @@ def move(
     /,
     *,
     to: Annotated[str, Parameter(help="The node that shall own it.")],
-    timeout: Annotated[
-        float,
-        Parameter(help="Seconds that it may take.", validator=Number(gt=0, lte=3600)),
-    ] = 20.0,
+    timeout: Timeout = 20.0,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let another node own a shard. If it holds no copy yet, it is given one first.
 
@@ -38,15 +29,11 @@ def move(
     Exit status 0: moved. 1: refused, or not moved. 3: no node answers.
     """
     confirm(f"Move shard {number} to {to}?", yes)
-    outcome = perform(
-        place(dir, cluster),
+    outcome = order.perform(
         "shard.move",
         str(number),
         {"to": to, "timeout_s": timeout},
-        json=json,
         label=f"moving shard {number}",
-        who=who,
-        why=why,
         timeout_s=timeout + 20.0,
     )
     done = outcome.outcome
@@ -56,5 +43,4 @@ def move(
         f"shard {number} went from {done['from']} to {to} with {done['matches']}"
         f" matches{paused}; {done['took_ms']} ms in all"
     )
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)

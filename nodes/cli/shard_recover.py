@@ -10,8 +10,7 @@ from cyclopts.validators import Number
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .operate import As, Why, Yes, confirm, perform, print_outcome
-from .options import Cluster, Dir, Json, place
+from .operate import PLAIN, Order, Yes, confirm
 
 if TYPE_CHECKING:
     from ..operator.rows import ReplicaRow
@@ -62,11 +61,7 @@ def recover(
     empty: Empty = False,
     older_copy: OlderCopy = False,
     yes: Yes = False,
-    why: Why = "",
-    who: As = "",
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> int:
     """Let a shard go on from a node's copy that may lack what was acknowledged.
 
@@ -81,9 +76,9 @@ def recover(
 
     from .shown import cell, print_all
 
-    found = anyio.run(_look, place(dir, cluster), number)
+    found = anyio.run(_look, order.place, number)
     row = _chosen(found, from_, older_copy=older_copy)
-    if not json:
+    if not order.json:
         print_all(*(cell(line) for line in _losses(number, from_, row, found)))
     confirm(f"Let shard {number} go on from the copy of {from_}?", yes)
     args = {
@@ -93,24 +88,14 @@ def recover(
         "empty": empty,
         "above": max(max(r.promised, r.epoch) for r in found.replicas.values()),
     }
-    outcome = perform(
-        place(dir, cluster),
-        "shard.recover",
-        str(number),
-        args,
-        json=json,
-        node=from_,
-        who=who,
-        why=why,
-    )
+    outcome = order.perform("shard.recover", str(number), args, node=from_)
     done = outcome.outcome
     state = "serves it" if done["serving"] else "owns it, and waits for copies"
     text = (
         f"{from_} {state} in epoch {done['epoch']}, with {done['matches']} matches;"
         f" its history began anew in epoch {done['history']}"
     )
-    print_outcome(outcome, json=json, text=text)
-    return ExitCode.OK
+    return order.tell(outcome, text)
 
 
 def _chosen(found: ShardShown, node: str, *, older_copy: bool) -> ReplicaRow:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hotseat.nodes.cli import match_move
+from hotseat.nodes.cli.operate import Order
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.operator.survey_rows import FailedRow, OutcomeRow, OutcomeRows
 from hotseat.nodes.operator_error import OperatorError
@@ -22,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
 
     def perform_each(
-        place: object, verb: str, matches: Sequence[str], args: object, **how: Any
+        order: Order, verb: str, matches: Sequence[str], args: object, **how: Any
     ) -> OutcomeRows:
         calls.append((verb, tuple(matches), args))
         moved = matches[:-1] if len(matches) > 1 else matches
@@ -42,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         ]
         return OutcomeRows(done=tuple(done), failed=tuple(failed))
 
-    monkeypatch.setattr(match_move, "perform_each", perform_each)
+    monkeypatch.setattr(Order, "perform_each", perform_each)
     return calls
 
 
@@ -62,7 +63,9 @@ def test_several(asked: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     assert "pause of a match: p50 4 ms, p99 14 ms, at most 14 ms" in told.out
     assert "pins_full" in told.err
-    assert match_move.move(*MATCHES, to="n3", yes=True, json=True) == ExitCode.FAILED
+    shown = Order(json=True)
+    status = match_move.move(*MATCHES, to="n3", yes=True, order=shown)
+    assert status == ExitCode.FAILED
     rows = json.loads(capsys.readouterr().out)
     assert [row["outcome"]["pause_ms"] for row in rows["done"]] == [4, 14]
     assert [row["code"] for row in rows["failed"]] == ["pins_full"]
