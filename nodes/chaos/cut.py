@@ -22,6 +22,8 @@ from pathlib import Path
 import anyio
 from anyio.abc import Listener, SocketAttribute, SocketStream
 
+from ..block_failure import BlockFailure
+
 __all__ = ["LinkProxy", "free_port", "link_proxy"]
 
 LOOPBACK = "127.0.0.1"
@@ -119,22 +121,18 @@ class LinkProxy:
 async def link_proxy(nodes: Sequence[str], pids: Pids) -> AsyncIterator[LinkProxy]:
     """Run a proxy for each node, on ports that are free now."""
     proxy = LinkProxy({node: free_port() for node in nodes}, pids)
-    failure: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        for node in nodes:
-            listener = await anyio.create_tcp_listener(local_host=LOOPBACK)
-            proxy.ports[node] = listener.extra(SocketAttribute.local_port)
-
-            tasks.start_soon(proxy._listen, node, listener)
-        try:
-            yield proxy
-        except Exception as error:
-            failure = error  # raised below, outside the group that would wrap it
-        finally:
-            proxy.heal()
+    with BlockFailure() as failure:
+        async with anyio.create_task_group() as tasks:
+            for node in nodes:
+                listener = await anyio.create_tcp_listener(local_host=LOOPBACK)
+                proxy.ports[node] = listener.extra(SocketAttribute.local_port)
+                tasks.start_soon(proxy._listen, node, listener)
+            try:
+                with failure.kept():
+                    yield proxy
+            finally:
+                proxy.heal()
             tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
 
 
 def free_port() -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import anyio
 from rich.console import Console
 
+from ..block_failure import BlockFailure
 from ..exit_codes import ExitCode
 from ..redundancy import Redundancy
 from ..telemetry import structured_logging
@@ -60,19 +61,15 @@ def run(options: DemoOptions) -> int:
 
 async def _run(options: DemoOptions) -> ChaosRun:
     board = Board()
-    failure: Exception | None = None
     found: ChaosRun | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_end_with_the_terminal)
-        if not options.json:
-            tasks.start_soon(board.show)
-        try:
-            found = await run_chaos(_plan(options), watch=board.watch)
-        except Exception as error:
-            failure = error  # raised below, outside the group that would wrap it
-        tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
+    with BlockFailure() as failure:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_end_with_the_terminal)
+            if not options.json:
+                tasks.start_soon(board.show)
+            with failure.kept():
+                found = await run_chaos(_plan(options), watch=board.watch)
+            tasks.cancel_scope.cancel()
     assert found is not None
     if not options.json:
         board.finish()

@@ -21,6 +21,7 @@ from ...runtime.errors import CodecError, LinkError
 from ...runtime.frame import Created, CreateMatch, Request, Response
 from ...runtime.link import Arrival, Endpoint, LinkEvent, PeerAddress, PeerUp
 from ...runtime.match_id import match_id
+from ..block_failure import BlockFailure
 from .core import ClientCore, TooManyQuestions
 from .effect import (
     Effect,
@@ -76,20 +77,15 @@ async def open_client(
         ClusterUnreachable: No node answered within `options.timeout_s`.
     """
     client = Client(locate, endpoint, options or ClientOptions())
-    failure: Exception | None = None
-    async with endpoint, anyio.create_task_group() as tasks:
-        tasks.start_soon(client._receive)
-        tasks.start_soon(client._keep_time)
-        tasks.start_soon(client._keep_located)
-        try:
-            await client._joined()
-            yield client
-        except Exception as error:
-            failure = error  # raised below, outside the group that would wrap it
-        finally:
+    with BlockFailure() as failure:
+        async with endpoint, anyio.create_task_group() as tasks:
+            tasks.start_soon(client._receive)
+            tasks.start_soon(client._keep_time)
+            tasks.start_soon(client._keep_located)
+            with failure.kept():
+                await client._joined()
+                yield client
             tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
 
 
 class Client:

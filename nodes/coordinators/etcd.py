@@ -30,6 +30,7 @@ from ...runtime.coordinator import (
 )
 from ...runtime.coordinator_address import etcd_endpoints
 from ...runtime.errors import CoordinatorUnavailable
+from ..block_failure import BlockFailure
 from ..telemetry import get_logger
 from .etcd_client import (
     LEASE_GONE,
@@ -161,20 +162,15 @@ class EtcdCoordinator:
         if not self._is_open:
             raise CoordinatorUnavailable("the connection to etcd is closed")
         watch = EtcdWatch(self._client, prefix, from_revision, silent_s=self._silent_s)
-        failure: Exception | None = None
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(watch.read)
-                try:
-                    yield watch
-                except Exception as error:
-                    failure = error  # re-raised below as it is, not in a group
-                finally:
+        with BlockFailure() as failure:
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(watch.read)
+                    with failure.kept():
+                        yield watch
                     tasks.cancel_scope.cancel()
-        finally:
-            watch.close()
-        if failure is not None:
-            raise failure
+            finally:
+                watch.close()
 
     async def _grant(self, session: EtcdSession, ttl_s: int) -> None:
         try:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import anyio
 
+from ..block_failure import BlockFailure
+
 __all__ = ["kept_session"]
 
 S = TypeVar("S")
@@ -23,18 +25,13 @@ async def kept_session(
 
     An error of the block leaves as it is, not in a group: the task group is ours.
     """
-    failure: Exception | None = None
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(renew, session)
-            try:
-                yield session
-            except Exception as error:
-                failure = error
-            finally:
+    with BlockFailure() as failure:
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(renew, session)
+                with failure.kept():
+                    yield session
                 tasks.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await end(session)
-    if failure is not None:
-        raise failure
+        finally:
+            with anyio.CancelScope(shield=True):
+                await end(session)

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from ..block_failure import BlockFailure
 from ..client import Client, connect
 from ..client.match import Seat, Spectator
 from ..client.outcome import Accepted, OutcomeUnknown, Refusal, WatchEnded
@@ -34,18 +35,14 @@ async def open_cluster_table(
         ClusterUnreachable: No node answers.
         OperatorError: The cluster refuses the match or a seat; the code says why.
     """
-    failure: Exception | None = None
-    async with connect(cluster) as client, anyio.create_task_group() as tasks:
-        try:
-            table = await _sit_down(client, game, seats)
-            for place in table.places.values():
-                tasks.start_soon(table.watch, place)
-            yield table
-        except Exception as error:
-            failure = error  # raised below, outside the group that would wrap it
-        tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
+    with BlockFailure() as failure:
+        async with connect(cluster) as client, anyio.create_task_group() as tasks:
+            with failure.kept():
+                table = await _sit_down(client, game, seats)
+                for place in table.places.values():
+                    tasks.start_soon(table.watch, place)
+                yield table
+            tasks.cancel_scope.cancel()
 
 
 async def _sit_down(client: Client, game: str, seats: Sequence[str]) -> ClusterTable:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import anyio
+import pytest
 
 from hotseat.engine.definition import Game
 from hotseat.engine.games.connect_four import game as connect_four
@@ -127,6 +128,22 @@ def test_simulated_players_finish_every_match_on_asyncio() -> None:
     tally = anyio.run(load_one_node)
     assert tally.troubles == []
     assert tally.passed
+
+
+async def test_an_error_in_the_block_outlives_a_cancellation(
+    autojump_clock: object,
+) -> None:
+    """What fails beside a client is not lost when a scope around it has ended."""
+    async with one_node() as node:
+
+        async def fail() -> None:
+            with anyio.CancelScope() as outer:
+                async with client_of(node, "c1"):
+                    outer.cancel()
+                    raise KeyError("the block's")
+
+        with pytest.raises(KeyError, match="the block's"):
+            await fail()
 
 
 async def test_links_that_drop_all_the_time_cost_no_action(
