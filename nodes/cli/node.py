@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,7 @@ from .node_check import check
 from .node_drain import drain, remove, undrain
 from .node_trust import trust
 from .options import Cluster, Dir, Json, folder, place
+from .process import AS_TOLD, Metrics, Process
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -34,9 +34,6 @@ app.command(remove)
 app.command(trust)
 app.command(undrain)
 
-PREDECESSOR_S = 10.0
-"""How long to wait for a process of the same name that is on its way out."""
-
 
 @app.default
 def node(
@@ -53,25 +50,12 @@ def node(
         str | None, Parameter(help="The inbox as others reach it, behind a proxy.")
     ] = None,
     door: Annotated[str | None, Parameter(help="The command door's address.")] = None,
-    metrics: Annotated[
-        str | None, Parameter(help="HOST:PORT of /metrics, /healthz and /readyz.")
-    ] = None,
+    metrics: Metrics = None,
     game: Annotated[
         list[str] | None,
         Parameter(help="Host this game, too. May be repeated.", negative=()),
     ] = None,
-    log_level: Annotated[
-        str | None, Parameter(help="debug, info, warning or error.")
-    ] = None,
-    log_format: Annotated[str | None, Parameter(help="auto, json or console.")] = None,
-    config: Annotated[
-        Path | None,
-        Parameter(
-            env_var="HOTSEAT_CONFIG",
-            help="A TOML file whose options win over the folder's cluster.toml.",
-        ),
-    ] = None,
-    with_parent: Annotated[bool, Parameter(show=False, negative=())] = False,
+    process: Process = AS_TOLD,
 ) -> None:
     """Run one node process until Ctrl-C or SIGTERM.
 
@@ -87,12 +71,14 @@ def node(
         "--door": ("node.door", door),
         "--metrics": ("metrics.listen", metrics),
         "--game": ("node.games", tuple(game) if game else None),
-        "--log-level": ("log.level", log_level),
-        "--log-format": ("log.format", log_format),
     }
-    settings, home = _configured(folder(dir), config, flags)
+    from ..node.folder import folder_of, lay_folder, tells_cluster
+
+    config = process.settings(folder(dir), flags)
+    told = tells_cluster(process.config, os.environ)
+    home = lay_folder(config) if told else folder_of(config)
     home.secret()  # refused here if others can read it, before anything is opened
-    _run(settings, home, with_parent)
+    _run(config, home, process)
 
 
 @app.command(name="list")
@@ -139,52 +125,23 @@ async def _survey(place: Path | str) -> Survey:
     return await survey(await find_cluster(place))
 
 
-def _configured(
-    path: Path, file: Path | None, flags: Mapping[str, tuple[str, object]]
-) -> tuple[Config, ClusterDir]:
-    """What the node is told, and its folder."""
-    from ...config import load_config
-    from ..node.folder import config_files, folder_of, lay_folder, tells_cluster
-
-    settings = load_config(
-        files=config_files(path, file, os.environ),
-        environ=os.environ,
-        flags={"--dir": ("node.dir", str(path)), **flags},
-    )
-    told = tells_cluster(file, os.environ)
-    return settings, lay_folder(settings) if told else folder_of(settings)
-
-
-def _run(config: Config, home: ClusterDir, with_parent: bool) -> None:
+def _run(config: Config, home: ClusterDir, process: Process) -> None:
     import anyio
 
-    from ..local.parent_watch import stop_with_parent
     from ..node.node import run_node
-    from ..pid_file import PidFile, PidFileHeld
-    from ..telemetry import structured_logging
 
     backend, backend_options = _backend(config.node.loop)
-    bound = {"cluster": config.cluster.id, "node": config.node.id}
-    pid_file = home.pid_path(config.node.id)
+    name = config.node.id
+    pid_file = home.pid_path(name)
     pid_file.parent.mkdir(0o700, exist_ok=True)
-    log = config.log
-    with structured_logging(
-        level=log.level, format=log.format, file=log.file, bound=bound
+    with process.running(
+        config,
+        {"cluster": config.cluster.id, "node": name},
+        pid_file,
+        config.node.stop_grace_s,
+        twice=f"node {name} runs in {home.path} already",
     ):
-        if with_parent:
-            stop_with_parent(0, config.node.stop_grace_s)
-        try:
-            # a child may be there before its predecessor has gone; a person may not
-            with PidFile(pid_file, wait_s=PREDECESSOR_S if with_parent else 0.0):
-                anyio.run(
-                    run_node, config, backend=backend, backend_options=backend_options
-                )
-        except PidFileHeld as held:
-            raise OperatorError(
-                "already_running",
-                f"node {config.node.id} runs in {home.path} already "
-                f"(process {held.pid})",
-            ) from None
+        anyio.run(run_node, config, backend=backend, backend_options=backend_options)
 
 
 def _backend(loop: str) -> tuple[str, dict[str, Any]]:
