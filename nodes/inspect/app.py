@@ -6,12 +6,12 @@ which lets nothing through that a terminal would obey, and no markup is read any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Protocol
 
 import anyio
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.events import Click
 from textual.timer import Timer
@@ -21,12 +21,12 @@ from ...engine.record import Record
 from ...engine.snapshot import Snapshot
 from ..operator.match_feed import FeedBroken
 from ..operator_error import OperatorError
-from .drawn import drawn
+from .keyed_app import KeyedApp, bindings
 from .keys import KEYS
 from .lines import Line, Span, line
 from .model import InspectModel
 from .panels import PANELS, header_line, panel_lines, timeline_lines
-from .screens import HelpScreen, JumpScreen
+from .screens import JumpScreen
 
 __all__ = ["Feed", "InspectApp"]
 
@@ -67,10 +67,9 @@ class Feed(Protocol):
         """
 
 
-class InspectApp(App[None]):
+class InspectApp(KeyedApp):
     """Shows a model until the reader quits."""
 
-    ENABLE_COMMAND_PALETTE = False
     CSS = """
     #header, #tabs, #notice { height: 1; }
     #header { background: $panel; }
@@ -81,23 +80,8 @@ class InspectApp(App[None]):
     #side { display: none; border-left: solid $panel; }
     #side.wide { display: block; }
     #timeline, #tabs, #header, #notice { text-wrap: nowrap; text-overflow: ellipsis; }
-    HelpScreen, JumpScreen { align: center middle; }
-    #help { width: 70; max-width: 100%; height: auto; max-height: 100%; }
-    #help { border: round $primary; padding: 0 1; background: $surface; }
-    #jump { width: 40; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            key.keys,
-            key.action,
-            key.footer or key.does,
-            show=bool(key.footer),
-            key_display=key.shown.partition(" ")[0],
-            # what textual's screens would else use for themselves
-            priority=key.keys in ("tab", "shift+tab", "ctrl+c"),
-        )
-        for key in KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(KEYS)
 
     def __init__(
         self,
@@ -107,7 +91,7 @@ class InspectApp(App[None]):
         *,
         light: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(KEYS, light=light)
         self.model = model
         self.panel = next(iter(PANELS))
         self.status = ""
@@ -115,7 +99,6 @@ class InspectApp(App[None]):
         self._feed = feed
         self._ticking: Timer | None = None
         self._ticks_s = 0.0
-        self.theme = "textual-light" if light else "textual-dark"
 
     def compose(self) -> ComposeResult:
         yield Static(id="header", markup=False)
@@ -211,16 +194,6 @@ class InspectApp(App[None]):
         names = list(PANELS)
         self.action_panel(names[(names.index(self.panel) + by) % len(names)])
 
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#scroll").scroll_relative(y=by, animate=False)
-
-    def action_dark(self) -> None:
-        dark = self.theme == "textual-dark"
-        self.theme = "textual-light" if dark else "textual-dark"
-
-    def action_help(self) -> None:
-        self.push_screen(HelpScreen(KEYS))
-
     def action_jump(self) -> None:
         self.push_screen(JumpScreen(), self._jump)
 
@@ -231,11 +204,6 @@ class InspectApp(App[None]):
             jump(int(number))
             self._top()
 
-    def _top(self) -> None:
-        """Draw another frame or panel: from its first line."""
-        self.query_one("#scroll").scroll_home(animate=False)
-        self.draw()
-
     def _tabs(self) -> Line:
         spans: list[Span] = []
         for number, name in enumerate(PANELS, start=1):
@@ -244,9 +212,6 @@ class InspectApp(App[None]):
                 (" ", ""),
             ]
         return tuple(spans)
-
-    def _put(self, name: str, lines: Iterable[Line]) -> None:
-        self.query_one(f"#{name}", Static).update(drawn(lines))
 
     def _keep_time(self) -> None:
         """Tick while the model plays, as fast as it says."""

@@ -19,6 +19,11 @@ __all__ = ["HelpScreen", "JumpScreen"]
 class HelpScreen(ModalScreen[None]):
     """All keys. Any of those below closes it."""
 
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; }
+    HelpScreen #help { width: 70; max-width: 100%; height: auto; max-height: 100%; }
+    HelpScreen #help { border: round $primary; padding: 0 1; background: $surface; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q,question_mark,h,enter,space", "dismiss", "close")
     ]
@@ -36,6 +41,10 @@ class HelpScreen(ModalScreen[None]):
 class JumpScreen(ModalScreen[str | None]):
     """Asks for a revision; None if nobody wants one."""
 
+    DEFAULT_CSS = """
+    JumpScreen { align: center middle; }
+    JumpScreen #jump { width: 40; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "close")]
 
     def compose(self) -> ComposeResult:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Protocol
 
 import anyio
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Footer, Static
 
-from ..inspect.drawn import drawn
+from ..inspect.keyed_app import KeyedApp, bindings
 from ..inspect.lines import Line, Span
-from ..inspect.screens import HelpScreen
 from ..operator_error import OperatorError
 from .keys import TOP_KEYS
 from .look import Look
@@ -31,37 +30,21 @@ class Looks(Protocol):
         """
 
 
-class TopApp(App[None]):
+class TopApp(KeyedApp):
     """Shows a cluster until the reader quits."""
 
-    ENABLE_COMMAND_PALETTE = False
     CSS = """
     #header { height: 3; background: $panel; }
     #tabs { height: 1; }
     #header, #tabs, #panel { text-wrap: nowrap; text-overflow: ellipsis; }
-    HelpScreen { align: center middle; }
-    #help { width: 70; max-width: 100%; height: auto; max-height: 100%; }
-    #help { border: round $primary; padding: 0 1; background: $surface; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            key.keys,
-            key.action,
-            key.footer or key.does,
-            show=bool(key.footer),
-            key_display=key.shown.partition(" ")[0],
-            # what textual's screens would else use for themselves
-            priority=key.keys in ("tab", "shift+tab", "ctrl+c"),
-        )
-        for key in TOP_KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TOP_KEYS)
 
     def __init__(self, looks: Looks, *, light: bool = False) -> None:
-        super().__init__()
+        super().__init__(TOP_KEYS, light=light)
         self.model = TopModel()
         self._looks = looks
         self._hurry = anyio.Event()
-        self.theme = "textual-light" if light else "textual-dark"
 
     def compose(self) -> ComposeResult:
         yield Static(id="header", markup=False)
@@ -78,9 +61,9 @@ class TopApp(App[None]):
         """Show what the model says, unless the screen is not there yet, or gone."""
         if not self.query("#panel"):
             return
-        self.query_one("#header", Static).update(drawn(self.model.header()))
-        self.query_one("#tabs", Static).update(drawn([self._tabs()]))
-        self.query_one("#panel", Static).update(drawn(self.model.lines()))
+        self._put("header", self.model.header())
+        self._put("tabs", [self._tabs()])
+        self._put("panel", self.model.lines())
 
     def action_panel(self, name: str) -> None:
         self.model.panel = name
@@ -94,9 +77,6 @@ class TopApp(App[None]):
         self.model.next_sort(by)
         self._top()
 
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#scroll").scroll_relative(y=by, animate=False)
-
     def action_pause(self) -> None:
         self.model.paused = not self.model.paused
         self.draw()
@@ -104,18 +84,6 @@ class TopApp(App[None]):
     def action_faster(self, by: int) -> None:
         self.model.faster(by)
         self._hurry.set()
-        self.draw()
-
-    def action_dark(self) -> None:
-        dark = self.theme == "textual-dark"
-        self.theme = "textual-light" if dark else "textual-dark"
-
-    def action_help(self) -> None:
-        self.push_screen(HelpScreen(TOP_KEYS))
-
-    def _top(self) -> None:
-        """Draw other rows: from the first one on."""
-        self.query_one("#scroll").scroll_home(animate=False)
         self.draw()
 
     def _tabs(self) -> Line:
