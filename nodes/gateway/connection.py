@@ -321,6 +321,9 @@ class Connection:
 
     async def _feed(self, updates: UpdateStream) -> None:
         told = self._conversation
+        # Who was replaced at once must not begin to watch: a watch is shared by all
+        # connections of the seat, and would go on under a session that is no more.
+        await checkpoint()
         try:
             async for update in updates:
                 while not told.takes_update:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
 
 from hotseat.nodes.block_failure import BlockFailure
 
-Case = Callable[[], Awaitable[None]]
+Case = Callable[[], Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from hotseat.config import GatewayConfig
 from hotseat.engine.definition import Game
+from hotseat.nodes.block_failure import BlockFailure
 from hotseat.nodes.client import RemoteMatch
 from hotseat.nodes.client.shell import Client
 from hotseat.nodes.gateway.app import gateway_app
@@ -60,12 +61,13 @@ class Page:
         self._here: MemoryObjectReceiveStream[Message]
         self._from_app, self._here = anyio.create_memory_object_stream(take_in)
         self.heard: list[Message] = []
+        self._to_app.send_nowait({"type": "websocket.connect"})
 
     async def say(self, **message: Any) -> None:
         await self.say_text(json.dumps(message))
 
     async def say_text(self, text: str) -> None:
-        await self._to_app.send({"type": "websocket.receive", "text": text})
+        await self._tell({"type": "websocket.receive", "text": text})
 
     async def hear(self) -> Message:
         """The next message.
@@ -100,7 +102,7 @@ class Page:
         return not self._here.statistics().current_buffer_used
 
     async def leave(self) -> None:
-        await self._to_app.send({"type": "websocket.disconnect", "code": 1001})
+        await self._tell({"type": "websocket.disconnect", "code": 1001})
 
     async def run(self, app: ASGIApp, path: str, query: Mapping[str, str]) -> None:
         scope = {
@@ -115,13 +117,16 @@ class Page:
             "subprotocols": [],
             "scheme": "ws",
         }
-        await self._to_app.send({"type": "websocket.connect"})
         async with self._from_app, self._at_app:
             await app(scope, self._at_app.receive, self._send)  # type: ignore[arg-type]
 
     def close(self) -> None:
         for stream in (self._to_app, self._at_app, self._from_app, self._here):
             stream.close()
+
+    async def _tell(self, message: Message) -> None:
+        with suppress(anyio.BrokenResourceError):  # what a closed socket is told
+            await self._to_app.send(message)
 
     async def _send(self, message: Message) -> None:
         if message["type"] != "websocket.accept":
@@ -210,7 +215,10 @@ async def rig(
     )
     for shard in range(SHARDS):
         node.supervisor.adopt(shard, 1)
+    # A failed assertion of a test comes out as it is, whatever ends meanwhile.
+    failure = BlockFailure()
     async with AsyncExitStack() as stack:
+        stack.enter_context(failure)
         await stack.enter_async_context(node.endpoint)
         await stack.enter_async_context(node.supervisor)
         tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -224,7 +232,8 @@ async def rig(
                 options or GatewayConfig(),
             )
         try:
-            yield made
+            with failure.kept():
+                yield made
         finally:
             tasks.cancel_scope.cancel()
             for page in made.pages:
