@@ -3,66 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import pytest
 
-from hotseat.nodes.cli.main import run
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.operator import rows as operator_rows
 from hotseat.nodes.operator import survey_rows
 
+from .shell import Operator
 from .terminal import HOTSEAT, environment, in_terminal
 
 pytestmark = pytest.mark.system
-
-
-class Done(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
-class Operator:
-    """Runs commands from a folder, in this process: so that many take little time."""
-
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-        for name in [name for name in os.environ if name.startswith("HOTSEAT_")]:
-            monkeypatch.delenv(name)
-
-    def run(self, *arguments: str, cwd: Path) -> Done:
-        """Run one to its end, without a terminal."""
-        self._monkeypatch.chdir(cwd)
-        self._capsys.readouterr()
-        status = run(arguments)
-        return Done(int(status), *self._capsys.readouterr())
-
-    def shown(self, *arguments: str, cwd: Path, status: int = 0) -> Any:
-        """What a command prints with --json."""
-        done = self.run(*arguments, "--json", cwd=cwd)
-        assert done.status == status, done
-        return json.loads(done.stdout)
-
-
-@pytest.fixture
-def operator(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Operator:
-    """Someone who asks."""
-    return Operator(monkeypatch, capsys)
 
 
 def check(kind: str, row: dict[str, Any]) -> None:
@@ -88,62 +45,45 @@ def play(home: Path) -> str:
     return anyio.run(main)
 
 
-def command(*arguments: str, cwd: Path) -> None:
-    """Run one that must succeed in a process of its own."""
-    subprocess.run([*HOTSEAT, *arguments], cwd=cwd, env=environment(), check=True)
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a cluster of two nodes in `.hotseat`."""
-    home = tmp_path_factory.mktemp("operator")
-    up = ("up", "--nodes", "2", "--shards", "4", "--detach")
-    command(*up, cwd=home)
-    try:
-        yield home
-    finally:
-        command("down", cwd=home)
-
-
 @pytest.mark.timeout(120)
 def test_a_cluster_tells_of_its_nodes_shards_and_matches(
     home: Path, operator: Operator
 ) -> None:
     """Every command, as JSON with the documented fields, and for people."""
     match = play(home)
-    cluster = operator.shown("cluster", "status", "--sample", "0.1", cwd=home)
+    cluster = operator.told("cluster", "status", "--sample", "0.1", cwd=home)
     check("ClusterRow", cluster)
     check("Rates", cluster["rates"])
     assert (cluster["alarms"], cluster["matches"]) == ([], 1)
-    nodes = operator.shown("node", "list", cwd=home)["nodes"]
+    nodes = operator.told("node", "list", cwd=home)["nodes"]
     check("NodeRow", nodes[0])
     assert [(node["node"], node["ready"]) for node in nodes] == [
         ("n1", True),
         ("n2", True),
     ]
-    assert operator.shown("node", "list", "--not-ready", cwd=home) == {"nodes": []}
+    assert operator.told("node", "list", "--not-ready", cwd=home) == {"nodes": []}
 
-    shards = operator.shown(
+    shards = operator.told(
         "shard", "list", "--sort", "matches", "--limit", "1", cwd=home
     )
     check("ShardRow", shards["shards"][0])
     assert (shards["more"], shards["silent"]) == (True, {})
     assert shards["shards"][0]["matches"] == 1
-    assert operator.shown("shard", "list", "--short", cwd=home)["shards"] == []
-    one = operator.shown("shard", "show", str(shards["shards"][0]["shard"]), cwd=home)
+    assert operator.told("shard", "list", "--short", cwd=home)["shards"] == []
+    one = operator.told("shard", "show", str(shards["shards"][0]["shard"]), cwd=home)
     check("ShardShown", one)
     check("ReplicaRow", one["replicas"]["n1"])
     roles = sorted(row["role"] for row in one["replicas"].values())
     assert roles == ["follower", "owner"]
 
-    found = operator.shown("match", "list", "--game", "tic-tac-toe", cwd=home)
+    found = operator.told("match", "list", "--game", "tic-tac-toe", cwd=home)
     check("FoundMatches", found)
     (row,) = found["matches"]
     check("MatchRow", row)
     assert (row["match"], row["state"], row["free"]) == (match, "waiting", ["1"])
-    assert operator.shown("match", "list", "--seat", "0", cwd=home)["matches"] == []
-    assert operator.shown("match", "list", "--idle", "1h", cwd=home)["matches"] == []
-    everything = operator.shown("match", "show", match, cwd=home)
+    assert operator.told("match", "list", "--seat", "0", cwd=home)["matches"] == []
+    assert operator.told("match", "list", "--idle", "1h", cwd=home)["matches"] == []
+    everything = operator.told("match", "show", match, cwd=home)
     check("MatchShown", everything)
     check("PlayRow", everything["play"])
     check("SeatRow", everything["play"]["seats"][0])
@@ -152,7 +92,7 @@ def test_a_cluster_tells_of_its_nodes_shards_and_matches(
     assert everything["play"]["revision"] == 1
     assert everything["agree"]
     assert everything["g"] is None
-    assert operator.shown("match", "show", match, "--state", cwd=home)["g"]
+    assert operator.told("match", "show", match, "--state", cwd=home)["g"]
 
     for asked, part in (
         (("cluster", "status"), "no alarms"),
@@ -251,7 +191,7 @@ def test_silent_nodes_are_rows_and_status_3_if_all_are(
     cluster = ClusterDir.open(tmp_path / ".hotseat", 4, ("n1", "n2"))
     for node in ("n1", "n2"):
         cluster.pid_path(node).touch()
-    row = operator.shown("cluster", "status", cwd=tmp_path, status=3)
+    row = operator.told("cluster", "status", cwd=tmp_path, status=3)
     assert [node["error"] for node in row["nodes"]] == ["door_unreachable"] * 2
     assert {"node_silent", "shard_unserved"} <= {a["code"] for a in row["alarms"]}
     assert "no answer" in operator.run("node", "list", cwd=tmp_path).stdout

@@ -2,91 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import anyio
 import pytest
 
-from hotseat.nodes.cli.main import run
 from hotseat.nodes.client import Accepted, Refusal, Seat, connect
 
-from .terminal import HOTSEAT, environment, in_terminal
+from .shell import Operator, running_cluster
+from .terminal import in_terminal
 
 pytestmark = pytest.mark.system
 
 
-class Done(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-
-class Operator:
-    """Runs commands at the cluster of a folder, in this process."""
-
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-        for name in [name for name in os.environ if name.startswith("HOTSEAT_")]:
-            monkeypatch.delenv(name)
-
-    def run(self, *arguments: str, cwd: Path) -> Done:
-        """Run one to its end, without a terminal."""
-        self._monkeypatch.chdir(cwd)
-        self._capsys.readouterr()
-        status = run(arguments)
-        return Done(int(status), *self._capsys.readouterr())
-
-    def done(self, *arguments: str, cwd: Path, status: int = 0) -> Any:
-        """What a command prints with --json."""
-        done = self.run(*arguments, "--json", cwd=cwd)
-        assert done.status == status, done
-        return json.loads(done.stdout)
-
-    def refused(self, *arguments: str, cwd: Path) -> str:
-        """The code of an error, with exit status 1."""
-        done = self.run(*arguments, cwd=cwd)
-        assert done.status == 1, done
-        assert done.stderr.startswith("error["), done
-        return done.stderr.partition("]")[0].removeprefix("error[")
-
-
-@pytest.fixture
-def operator(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Operator:
-    """Someone who changes things."""
-    return Operator(monkeypatch, capsys)
-
-
-def command(*arguments: str, cwd: Path) -> None:
-    """Run one that must succeed in a process of its own."""
-    subprocess.run([*HOTSEAT, *arguments], cwd=cwd, env=environment(), check=True)
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a cluster of two nodes in `.hotseat`."""
-    home = tmp_path_factory.mktemp("changes")
-    command("up", "--nodes", "2", "--shards", "4", "--detach", cwd=home)
-    try:
-        yield home
-    finally:
-        command("down", cwd=home)
-
-
 def begun(operator: Operator, home: Path) -> tuple[str, dict[str, str]]:
     """A match that an operator creates: its id, and its seats' tokens."""
-    made = operator.done("match", "create", "tic-tac-toe", "--tokens", cwd=home)
+    made = operator.told("match", "create", "tic-tac-toe", "--tokens", cwd=home)
     (match,) = made["outcome"]["matches"]
     return match, made["outcome"]["tokens"][match]
 
@@ -118,27 +49,27 @@ def test_matches_are_created_stopped_and_ended_on_record(
     assert place_mark(home, match, tokens["0"], 4) == ""
     by = ("--as", "ann", "--why", "a test")
 
-    operator.done("match", "quarantine", match, "--yes", *by, cwd=home)
+    operator.told("match", "quarantine", match, "--yes", *by, cwd=home)
     assert place_mark(home, match, tokens["0"], 0) == "quarantined"
-    shown = operator.done("match", "show", match, cwd=home)
+    shown = operator.told("match", "show", match, cwd=home)
     assert shown["match"]["code"] == "quarantined"
-    operator.done("match", "release", match, "--yes", *by, cwd=home)
-    shown = operator.done("match", "show", match, cwd=home)
+    operator.told("match", "release", match, "--yes", *by, cwd=home)
+    shown = operator.told("match", "show", match, cwd=home)
     assert (shown["match"]["code"], shown["match"]["records"]) == ("", 4)
 
     assert operator.refused("match", "reveal-seed", match, cwd=home) == "match_running"
     resigned = ("match", "resign-seat", match, "1", "--yes")
     assert operator.refused(*resigned, cwd=home) == "no_resign"
-    ended = operator.done("match", "terminate", match, "--yes", *by, cwd=home)
+    ended = operator.told("match", "terminate", match, "--yes", *by, cwd=home)
     assert [row["target"] for row in ended["done"]] == [match]
     assert ended["failed"] == []
-    again = operator.done(
+    again = operator.told(
         "match", "terminate", match, "a" * 26, "--yes", cwd=home, status=1
     )
     assert [row["code"] for row in again["failed"]] == ["game_over", "unknown_match"]
-    seed = operator.done("match", "reveal-seed", match, cwd=home)["outcome"]["seed"]
+    seed = operator.told("match", "reveal-seed", match, cwd=home)["outcome"]["seed"]
 
-    rows = operator.done("audit", "list", "--target", match, cwd=home)["operations"]
+    rows = operator.told("audit", "list", "--target", match, cwd=home)["operations"]
     assert sorted({(row["verb"], row["state"], row["code"]) for row in rows}) == [
         ("match.quarantine", "done", ""),
         ("match.release", "done", ""),
@@ -148,9 +79,9 @@ def test_matches_are_created_stopped_and_ended_on_record(
         ("match.terminate", "done", ""),
         ("match.terminate", "failed", "game_over"),
     ]
-    mine = operator.done("audit", "list", "--who", "ann", cwd=home)["operations"]
+    mine = operator.told("audit", "list", "--who", "ann", cwd=home)["operations"]
     assert [row["why"] for row in mine] == ["a test"] * 3
-    one = operator.done("audit", "show", mine[0]["id"], cwd=home)
+    one = operator.told("audit", "show", mine[0]["id"], cwd=home)
     assert one["outcome"] == {"record": 4, "revision": 2}
     everything = operator.run("audit", "list", "--json", cwd=home).stdout
     assert seed not in everything
@@ -168,23 +99,20 @@ def test_a_match_goes_on_in_another_cluster(
     match, tokens = begun(operator, home)
     assert place_mark(home, match, tokens["0"], 4) == ""
     file = tmp_path / "match.hotseat"
-    out = operator.done("match", "export", match, "-o", str(file), cwd=home)
+    out = operator.told("match", "export", match, "-o", str(file), cwd=home)
     assert (out["done"][0]["records"], out["done"][0]["verified"]) == (4, True)
     assert operator.refused("match", "import", str(file), cwd=home) == "match_exists"
-    many = operator.done("match", "export", match, "a" * 26, cwd=tmp_path, status=3)
+    many = operator.told("match", "export", match, "a" * 26, cwd=tmp_path, status=3)
     assert len(many["failed"]) == 2
     other = tmp_path / "other"
     other.mkdir()
-    command("up", "--nodes", "1", "--detach", cwd=other)
-    try:
-        done = operator.done("match", "import", str(file), cwd=other)["outcome"]
+    with running_cluster(other, "--nodes", "1"):
+        done = operator.told("match", "import", str(file), cwd=other)["outcome"]
         assert (done["records"], done["ended"]) == (4, False)
         assert place_mark(other, match, tokens["0"], 0) == "inactive_player"
-        shown = operator.done("match", "show", match, cwd=other)
+        shown = operator.told("match", "show", match, cwd=other)
         digests = [row["digest"] for row in shown["copies"]]
         assert [row["digest"] for row in out["done"]] == digests
-    finally:
-        command("down", cwd=other)
 
 
 def test_a_question_is_asked_where_somebody_can_answer(

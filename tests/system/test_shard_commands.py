@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .terminal import HOTSEAT, environment
-from .test_operator import Operator
+from .shell import Operator, running_cluster
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
-def operator(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Operator:
-    """Someone who asks."""
-    return Operator(monkeypatch, capsys)
-
-
-@pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     """A folder with a cluster of three nodes in `.hotseat`."""
-
-    def command(*arguments: str) -> None:
-        subprocess.run(
-            [*HOTSEAT, *arguments], cwd=tmp_path, env=environment(), check=True
-        )
-
-    command("up", "--nodes", "3", "--shards", "6", "--detach")
-    try:
+    with running_cluster(tmp_path, "--nodes", "3", "--shards", "6"):
         yield tmp_path
-    finally:
-        command("down")
 
 
 def test_shards_are_moved_and_a_node_is_drained(home: Path, operator: Operator) -> None:
     """As JSON and for people; without a yes nothing is done; a plan tells why not."""
-    plan = operator.shown("rebalance", "--dry-run", cwd=home)
+    plan = operator.told("rebalance", "--dry-run", cwd=home)
     assert plan["on"]
     assert sum(share["owns"] for share in plan["shares"]) == 6
     assert plan["reasons"] or plan["changes"]
     assert operator.run("rebalance", "--off", "--yes", cwd=home).status == 0
-    shard = operator.shown("shard", "show", "0", cwd=home)["shard"]
+    shard = operator.told("shard", "show", "0", cwd=home)["shard"]
     to = next(node for node in ("n1", "n2", "n3") if node != shard["owner"])
     asked = ("shard", "move", "0", "--to", to)
     assert operator.run(*asked, cwd=home).status == 2
-    moved = operator.shown(*asked, "--yes", cwd=home)["outcome"]
+    moved = operator.told(*asked, "--yes", cwd=home)["outcome"]
     assert (moved["from"], moved["to"]) == (shard["owner"], to)
     assert moved["pause_ms"] is not None
     again = operator.run(*asked, "--yes", cwd=home)
@@ -58,7 +39,7 @@ def test_shards_are_moved_and_a_node_is_drained(home: Path, operator: Operator) 
     drained = operator.run("node", "drain", "n1", "--yes", cwd=home)
     assert drained.status == 0
     assert "n1 is drained: " in drained.stdout
-    nodes = operator.shown("node", "list", cwd=home)["nodes"]
+    nodes = operator.told("node", "list", cwd=home)["nodes"]
     assert [node["state"] for node in nodes] == ["draining", "up", "up"]
     assert nodes[0]["shards"] == 0
     told = operator.run("rebalance", "--dry-run", cwd=home).stdout
