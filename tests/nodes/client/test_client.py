@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -24,7 +25,7 @@ from hotseat.nodes.client.view import View
 from hotseat.runtime import frame as wire
 from hotseat.runtime.match import replay_match
 
-from ..node.small_node import Cluster
+from ..node.small_node import Cluster, SmallNode
 
 IMPATIENT = ClientOptions(timeout_s=2.0, attempt_s=0.5, watch_idle_s=1.0)
 
@@ -43,6 +44,17 @@ async def seated(match: RemoteMatch, name: str) -> Seat:
     seat = await match.take(name)
     assert isinstance(seat, Seat), seat
     return seat
+
+
+@asynccontextmanager
+async def seat_of(
+    options: ClientOptions | None = None,
+) -> AsyncIterator[tuple[SmallNode, RemoteMatch, Seat]]:
+    """Seat 0 of a match at the only node, taken by a client."""
+    rig = cluster()
+    async with rig.node("n1") as node, rig.client(options) as client:
+        match = await created(client)
+        yield node, match, await seated(match, "0")
 
 
 async def first_legal(seat: Seat) -> tuple[str, Any]:
@@ -162,10 +174,7 @@ async def test_b30_what_cannot_be_sent_is_refused_here(
     payload: Any, code: str, autojump_clock: object
 ) -> None:
     """The sender's codec refuses bad payloads; nothing is sent; the next move works."""
-    rig = cluster()
-    async with rig.node("n1") as node, rig.client() as client:
-        match = await created(client)
-        seat = await seated(match, "0")
+    async with seat_of() as (node, _, seat):
         refusal = await seat.dispatch("anything", payload)
         assert isinstance(refusal, Refusal)
         assert refusal.code == code
@@ -177,10 +186,7 @@ async def test_b01_a_lost_answer_is_asked_for_with_the_same_key(
     autojump_clock: object,
 ) -> None:
     """The acknowledgement is lost: the action is applied once and the answer comes."""
-    rig = cluster()
-    async with rig.node("n1") as node, rig.client(IMPATIENT) as client:
-        match = await created(client)
-        seat = await seated(match, "0")
+    async with seat_of(IMPATIENT) as (node, match, seat):
         event, payload = await first_legal(seat)
         node.lose = _first(wire.Accepted)
         outcome = await seat.dispatch(event, payload)
@@ -193,10 +199,7 @@ async def test_an_unknown_outcome_is_raised_and_can_be_asked_about(
     autojump_clock: object,
 ) -> None:
     """After the deadline the outcome is unknown; its key then tells what it became."""
-    rig = cluster()
-    async with rig.node("n1") as node, rig.client(IMPATIENT) as client:
-        match = await created(client)
-        seat = await seated(match, "0")
+    async with seat_of(IMPATIENT) as (node, _, seat):
         event, payload = await first_legal(seat)
         node.lose = lambda answer: isinstance(answer, wire.Accepted)
         with pytest.raises(OutcomeUnknown) as unknown:
@@ -215,10 +218,7 @@ async def test_a_cancelled_dispatch_can_be_asked_about(
     autojump_clock: object,
 ) -> None:
     """Who gives up waiting still has the key, and learns what became of it."""
-    rig = cluster()
-    async with rig.node("n1") as node, rig.client() as client:
-        match = await created(client)
-        seat = await seated(match, "0")
+    async with seat_of() as (node, _, seat):
         event, payload = await first_legal(seat)
         node.lose = _first(wire.Accepted)
         with anyio.move_on_after(0.1):
@@ -233,10 +233,7 @@ async def test_a_busy_node_is_asked_again_and_then_believed(
     autojump_clock: object,
 ) -> None:
     """`busy` is retried until the deadline; then it is the answer, without a doubt."""
-    rig = cluster()
-    async with rig.node("n1") as node, rig.client(IMPATIENT) as client:
-        match = await created(client)
-        seat = await seated(match, "0")
+    async with seat_of(IMPATIENT) as (node, _, seat):
         event, payload = await first_legal(seat)
         node.answer_instead = lambda frame: (
             wire.Refused(frame.request, "busy", "later")

@@ -14,6 +14,7 @@ from hotseat.nodes.operator import ask, ask_cluster, doors
 from hotseat.nodes.operator.ask import Outcome, operate
 from hotseat.nodes.operator.ask_door import DoorRefused, DoorUnreachable
 from hotseat.nodes.operator.doors import Doors
+from hotseat.nodes.operator_error import OperatorError
 
 from ..node.node_world import NodeWorld
 
@@ -91,6 +92,12 @@ class Operated:
     async def about(self, verb: str, match: str, **args: Any) -> dict[str, Any]:
         """Give one about a match; what came of it."""
         return (await self.operate(verb, match, args, match=match)).outcome
+
+    async def refused(self, verb: str, match: str, **args: Any) -> str:
+        """Give one about a match; the code of the no."""
+        with pytest.raises(OperatorError) as caught:
+            await self.about(verb, match, **args)
+        return caught.value.code
 
     async def audit(self) -> list[dict[str, Any]]:
         """The records, the newest first."""

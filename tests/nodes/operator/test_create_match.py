@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,8 @@ from hotseat.nodes.operator.create_match import create_match
 from hotseat.nodes.operator.verb import CommandFailed, OperatorCommand
 from hotseat.runtime.games import StaticGames
 
-from ..node.node_world import NodeWorld, node_world
-from .operated import DUEL, DUEL_SPEC
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
-    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
-        yield world
+from ..node.node_world import NodeWorld
+from .operated import DUEL
 
 
 class Creator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,6 @@ from hotseat.runtime.match_id import shard_of
 
 from ..node.node_world import SHARDS, NodeWorld, node_world
 from .operated import DUEL_SPEC, Operated
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
-    """Where the match goes to."""
-    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
-        yield world
-
-
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
 
 
 class Exported:
@@ -90,6 +77,16 @@ async def refused(operator: Operated, old: Exported, **how: Any) -> str:
     with pytest.raises(OperatorError) as caught:
         await bring(operator, old, **how)
     return caught.value.code
+
+
+async def half_way(operator: Operated, owner: str, old: Exported) -> None:
+    """Wait until the owner has some groups of the log, and not all."""
+    with anyio.fail_after(30):
+        while True:
+            row = (await operator.ask_door(owner, "match", match=old.match))["row"]
+            if row is not None and row["records"] > 2 * GROUP_RECORDS:
+                break
+            await anyio.sleep(0.001)
 
 
 async def goes_on(world: NodeWorld, old: Exported, total: int) -> None:
@@ -161,12 +158,7 @@ async def test_an_import_that_is_cut_short_goes_on_where_it_stopped(
     owner = await operator.owner(old.match)
 
     async def kill_in_the_middle() -> None:
-        with anyio.fail_after(30):
-            while True:
-                row = (await operator.ask_door(owner, "match", match=old.match))["row"]
-                if row is not None and row["records"] > 2 * GROUP_RECORDS:
-                    break
-                await anyio.sleep(0.001)
+        await half_way(operator, owner, old)
         await world.kill(owner)
 
     async with anyio.create_task_group() as tasks:
@@ -195,12 +187,7 @@ async def test_an_import_goes_on_at_the_next_owner(
     owner = await operator.owner(old.match)
 
     async def cut_off_in_the_middle() -> None:
-        with anyio.fail_after(30):
-            while True:
-                row = (await operator.ask_door(owner, "match", match=old.match))["row"]
-                if row is not None and row["records"] > 2 * GROUP_RECORDS:
-                    break
-                await anyio.sleep(0.001)
+        await half_way(operator, owner, old)
         world.isolate(owner)
         (other,) = world.nodes.keys() - {owner}
         shard = shard_of(old.match, SHARDS)

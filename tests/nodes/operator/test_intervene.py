@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from hotseat.nodes.client import Accepted, Refusal
-from hotseat.nodes.operator_error import OperatorError
 
-from ..node.node_world import NodeWorld, node_world
-from .operated import DUEL_SPEC, Operated, play
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
-    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
-        yield world
-
-
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
-
-
-async def refused(operator: Operated, verb: str, match: str, **args: object) -> str:
-    """The code of the no."""
-    with pytest.raises(OperatorError) as caught:
-        await operator.about(verb, match, **args)
-    return caught.value.code
+from ..node.node_world import NodeWorld
+from .operated import Operated, play
 
 
 async def test_a_terminated_match_has_ended_for_all(
@@ -48,7 +24,7 @@ async def test_a_terminated_match_has_ended_for_all(
         answer = await seat.dispatch("add", 1)
         assert isinstance(answer, Refusal)
         assert answer.code == "game_over"
-    assert await refused(operator, "match.terminate", match) == "game_over"
+    assert await operator.refused("match.terminate", match) == "game_over"
     rows = sorted(
         await operator.audit(), key=lambda row: str(row["code"]), reverse=True
     )
@@ -70,10 +46,10 @@ async def test_a_seat_gives_up_by_the_games_rule(
     """As if its player had; a seat that is none is refused."""
     async with world.client() as client:
         match, seat = await play(client)
-        assert await refused(operator, "match.resign-seat", match, seat="x") == (
+        assert await operator.refused("match.resign-seat", match, seat="x") == (
             "unknown_seat"
         )
-        assert await refused(operator, "match.resign-seat", match, seat=5) == (
+        assert await operator.refused("match.resign-seat", match, seat=5) == (
             "malformed_request"
         )
         await operator.about("match.resign-seat", match, seat="1")
@@ -145,7 +121,7 @@ async def test_without_the_coordinator_nothing_is_done(
         match, seat = await play(client)
         for coordinator in world.coordinators.values():
             coordinator.down = True
-        assert await refused(operator, "match.terminate", match) == "coordinator_away"
+        assert await operator.refused("match.terminate", match) == "coordinator_away"
         assert isinstance(await seat.dispatch("add", 1), Accepted)
 
 
@@ -153,8 +129,8 @@ async def test_what_is_no_match_is_refused(
     autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """By name, whether it cannot be one, or is none."""
-    assert await refused(operator, "match.terminate", "a" * 26) == "unknown_match"
-    assert await refused(operator, "match.terminate", "x") == "malformed_request"
+    assert await operator.refused("match.terminate", "a" * 26) == "unknown_match"
+    assert await operator.refused("match.terminate", "x") == "malformed_request"
 
 
 async def test_a_seed_is_told_when_nothing_hangs_on_it(
@@ -165,7 +141,7 @@ async def test_a_seed_is_told_when_nothing_hangs_on_it(
     The seed told is that of the log."""
     async with world.client() as client:
         match, _ = await play(client)
-        assert await refused(operator, "match.reveal-seed", match) == "match_running"
+        assert await operator.refused("match.reveal-seed", match) == "match_running"
         early = await operator.about("match.reveal-seed", match, running=True)
         await operator.about("match.terminate", match)
         late = await operator.about("match.reveal-seed", match)

@@ -42,11 +42,6 @@ async def world(
         yield w
 
 
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
-
-
 def others(world: NodeWorld, owner: str) -> list[str]:
     return [name for name in world.nodes if name != owner]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,26 +10,8 @@ import pytest
 from hotseat.nodes.client import Accepted, Refusal
 from hotseat.nodes.operator_error import OperatorError
 
-from ..node.node_world import NodeWorld, node_world
-from .operated import DUEL_SPEC, Operated, play
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[NodeWorld]:
-    async with node_world(tmp_path / "c", "n1", "n2", games=[DUEL_SPEC]) as world:
-        yield world
-
-
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
-
-
-async def refused(operator: Operated, verb: str, match: str, **args: object) -> str:
-    """The code of the no."""
-    with pytest.raises(OperatorError) as caught:
-        await operator.about(verb, match, **args)
-    return caught.value.code
+from ..node.node_world import NodeWorld
+from .operated import Operated, play
 
 
 async def codes(operator: Operated, match: str) -> dict[str, str]:
@@ -110,7 +90,7 @@ async def test_apart_and_back_again_and_again(
             }
             done = await operator.about("match.release", match)
             assert done["records"] == 3 + count
-            assert await refused(operator, "match.release", match) == "not_set_apart"
+            assert await operator.refused("match.release", match) == "not_set_apart"
             await until(operator, match, "")
             assert isinstance(await seat.dispatch("add", 1), Accepted)
     ends = [(row["verb"], row["code"]) for row in await operator.audit()]
@@ -142,7 +122,7 @@ async def test_copies_that_differ_are_not_released(
         assert "aaaaaaaaaaaaaaaa at n1; bbbbbbbbbbbbbbbb at n2" in caught.value.message
         assert isinstance(await seat.dispatch("add", 1), Refusal)
         assert (
-            await refused(operator, "match.release", match, copies=[1])
+            await operator.refused("match.release", match, copies=[1])
             == "malformed_request"
         )
         copies["n1"][0] = 2
@@ -154,12 +134,12 @@ async def test_what_cannot_be_set_apart_is_refused(
     autojump_clock: object, world: NodeWorld, operator: Operated
 ) -> None:
     """A match that is over, or none."""
-    assert await refused(operator, "match.quarantine", "a" * 26) == "unknown_match"
-    assert await refused(operator, "match.release", "a" * 26) == "unknown_match"
+    assert await operator.refused("match.quarantine", "a" * 26) == "unknown_match"
+    assert await operator.refused("match.release", "a" * 26) == "unknown_match"
     async with world.client() as client:
         match, _ = await play(client)
         await operator.about("match.terminate", match)
-        assert await refused(operator, "match.quarantine", match) == "game_over"
+        assert await operator.refused("match.quarantine", match) == "game_over"
 
 
 async def test_a_match_is_ended_without_going_on(

@@ -24,11 +24,6 @@ async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWor
         yield world
 
 
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
-
-
 async def row(operator: Operated, node: str, shard: int) -> ReplicaRow:
     (found,) = (await operator.ask_door(node, "shards", shard=shard))["shards"]
     return read_row(ReplicaRow, found)

@@ -26,11 +26,6 @@ async def world(tmp_path: Path, autojump_clock: object) -> AsyncIterator[NodeWor
         yield world
 
 
-@pytest.fixture
-def operator(world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    return Operated(world, monkeypatch)
-
-
 def owners(world: NodeWorld) -> dict[int, str]:
     return {shard: name for name in world.nodes for shard in world.serves(name)}
 
