@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from typing import Any
 
+import anyio.to_thread
 import hypothesis
 import pytest
+from trio.testing import MockClock
 
 # A busy machine is slow, not wrong: a test that hangs meets pytest's own timeout.
 hypothesis.settings.register_profile("hotseat", deadline=None, print_blob=True)
@@ -22,3 +26,29 @@ def strikes_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     would itself be struck.
     """
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+
+
+@pytest.fixture
+def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """Trio's clock that jumps when nobody has anything to do.
+
+    It stands while a thread works for somebody. To trio that looks like nothing to do:
+    on a busy machine minutes would pass, and whatever has a deadline would be over.
+    """
+    clock = MockClock(autojump_threshold=0)
+    run_sync = anyio.to_thread.run_sync
+    working = 0
+
+    async def stand(*call: Any, **options: Any) -> Any:
+        nonlocal working
+        working += 1
+        clock.autojump_threshold = math.inf
+        try:
+            return await run_sync(*call, **options)
+        finally:
+            working -= 1
+            if not working:
+                clock.autojump_threshold = 0
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", stand)
+    return clock
