@@ -92,7 +92,9 @@ class HttpDoor:
     ) -> None:
         self._tasks.cancel_scope.cancel()
         if not isinstance(error, anyio.get_cancelled_exc_class()):
-            # Ours is not the caller's task group: their error leaves as it is.
+            # Ours is not the caller's task group: their error leaves as it is, and no
+            # cancellation from further out takes its place.
+            self._tasks.cancel_scope.shield = error is not None
             kind = error = traceback = None
         await self._tasks.__aexit__(kind, error, traceback)
 
