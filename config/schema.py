@@ -112,6 +112,12 @@ def _web_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _origin(text: str) -> str:
+    if text != "*" and not re.fullmatch(r"https?://[^\s?#/]+", text):
+        raise ValueError("where a page is from, as https://play.example.org, or *")
+    return text.lower()
+
+
 def _coordinator(text: str) -> str:
     etcd_endpoints(text)
     return text
@@ -122,6 +128,7 @@ Address = Annotated[str, AfterValidator(_address)]
 Door = Annotated[str, AfterValidator(_door)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 WebUrl = Annotated[str, AfterValidator(_web_url)]
+Origin = Annotated[str, AfterValidator(_origin)]
 CoordinatorAddress = Annotated[str, AfterValidator(_coordinator)]
 
 
@@ -211,7 +218,7 @@ class NodeConfig(Section):
 
     memory_mib: Annotated[int, Field(ge=0)] = 0
     """What the process may hold in memory. Near it, the node is given no more copies.
-    0: there is no limit."""
+    0: the container's limit, or what the machine has."""
 
 
 class LogConfig(Section):
@@ -243,6 +250,10 @@ class GatewayConfig(Section):
 
     public_url: WebUrl | None = None
     """Where players' links lead, as https://play.example.org. Unset: to `listen`."""
+
+    allowed_origins: tuple[Origin, ...] = ()
+    """Pages from where else may use it, as https://games.example.org; `*`: any. Its own
+    and those of `public_url` always may."""
 
     inbox: Address | None = None
     """Where nodes reach it. Unset: at the address that they see this machine at."""

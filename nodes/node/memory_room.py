@@ -9,6 +9,8 @@ import resource
 import sys
 from pathlib import Path
 
+from .memory_limit import memory_limit_bytes
+
 __all__ = ["MemoryRoom"]
 
 FULL = 0.85
@@ -21,16 +23,14 @@ MIB = 1024 * 1024
 
 
 class MemoryRoom:
-    """`limit_mib` 0: there is always room."""
+    """`limit_mib` 0: what the container, or else the machine, has."""
 
     def __init__(self, limit_mib: int) -> None:
-        self._limit_bytes = limit_mib * MIB
+        self._limit_bytes = limit_mib * MIB or memory_limit_bytes()
         self.room = True
 
     def look(self) -> bool:
         """Look how much the process holds; whether `room` has changed."""
-        if not self._limit_bytes:
-            return False
         return self.judge(resident_bytes())
 
     def judge(self, held_bytes: int) -> bool:
