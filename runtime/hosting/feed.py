@@ -44,6 +44,9 @@ class _Matches(Protocol):
     def look(self, match: HotMatch) -> None:
         """Know all of its records that are stored."""
 
+    def history_end(self, line: MatchLine) -> int:
+        """The number of the last stored record of a match that is not in memory."""
+
 
 class Feeder:
     """Makes the pieces."""
@@ -193,7 +196,7 @@ class Feeder:
         line = self._store.line(match)
         if line is None or line.shard != shard:
             return None  # it has gone, or is in another shard by now
-        return line, line.index
+        return line, self._matches.history_end(line)
 
     def _state(self, shard: int, match: str) -> bytes:
         held = self._matches.members(shard).get(match)

@@ -429,7 +429,8 @@ class ReplicaStates:
                 if not match.in_flight:
                     match.body = None
             if match.state is None and match.line.ended and match.saved:
-                self._roster.drop(match)  # it came to be stored
+                if match.index == match.line.index:  # else records are to be played
+                    self._roster.drop(match)  # it came to be stored
 
     def failed(self, ops: Iterable[object]) -> None:
         """These are not durable: they are given out again."""

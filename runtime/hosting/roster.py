@@ -186,6 +186,18 @@ class Roster:
         match.retry_ms = 0
         self.apart[match.match] = match
 
+    def history_end(self, line: MatchLine) -> int:
+        """The number of the last stored record of a match that is not in memory.
+
+        A line may be behind: it is that of the last state that could be played here.
+
+        Raises:
+            JournalCorrupt: What is stored cannot be read.
+        """
+        if line.buried:
+            return line.index
+        return self.restorer.history_end(line.match, line.index)
+
     def wake(self, match: HotMatch) -> bool:
         """Get the state into memory; False: it is set apart."""
         if match.state is not None and not match.stuck:

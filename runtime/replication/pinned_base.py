@@ -32,6 +32,7 @@ class PinnedBase:
         it is at its last record in the shard that it leaves."""
         context = self._context
         if context.based:
+            self._match = None  # what comes later in its place is not this one
             return
         match = context.me.pins.bound_for(context.shard)
         if match is None or not context.in_isr():

@@ -8,6 +8,8 @@ from __future__ import annotations
 __all__ = ["REGRESSIONS"]
 
 REGRESSIONS: dict[int, str] = {
+    400289: "a learner was fed up to the last state that could be played, not record",
+    401049: "a base that had been durable long ago was undone when a disk filled up",
     3: "a record that was read before the identity was known left the role idle",
     19: "in memory durability a failed journal was told to nobody",
     25: "a node without a game's version joined the in-sync set",

@@ -342,3 +342,24 @@ def test_what_came_and_is_not_durable_yet_is_handed_on() -> None:
             pages += 1
         assert pages > 3
         assert target.digests("a") == digests(log, "a")
+
+
+def test_records_behind_a_state_that_stands_still_are_handed_on() -> None:
+    """A match is over, and nodes without its game have more of its records than they
+    can play; it is handed on, from one to the next, with all of them."""
+    log = played(Log(race(goal=30)), "a", actions=30)
+    assert log.states["a"].ended
+    owner = Node(race(goal=30), options=HostingOptions(transfer_bytes=700))
+    owner.follow(log)
+    owner.checkpoint()
+    owner.restart(counting())
+    owner.applied = len(log.entries)
+    log.decide("a", Detach(PINNED))
+    owner.follow(log)
+    owner.write(owner.states.split(Split(PINNED, "a")))
+    poor = Node(counting(), options=HostingOptions(transfer_bytes=700))
+    owner.feed(poor, shard=PINNED, limit=700)
+    learner = Node(race(goal=30))
+    poor.feed(learner, shard=PINNED, limit=700)
+    assert same(learner.state("a"), log.states["a"])
+    assert learner.digests("a") == digests(log, "a")
