@@ -349,7 +349,8 @@ def test_records_behind_a_state_that_stands_still_are_handed_on() -> None:
     can play; it is handed on, from one to the next, with all of them."""
     log = played(Log(race(goal=30)), "a", actions=30)
     assert log.states["a"].ended
-    owner = Node(race(goal=30), options=HostingOptions(transfer_bytes=700))
+    one_record_each = HostingOptions(transfer_bytes=1)
+    owner = Node(race(goal=30), options=one_record_each)
     owner.follow(log)
     owner.checkpoint()
     owner.restart(counting())
@@ -357,7 +358,7 @@ def test_records_behind_a_state_that_stands_still_are_handed_on() -> None:
     log.decide("a", Detach(PINNED))
     owner.follow(log)
     owner.write(owner.states.split(Split(PINNED, "a")))
-    poor = Node(counting(), options=HostingOptions(transfer_bytes=700))
+    poor = Node(counting(), options=one_record_each)
     owner.feed(poor, shard=PINNED, limit=700)
     learner = Node(race(goal=30))
     poor.feed(learner, shard=PINNED, limit=700)
