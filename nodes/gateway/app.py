@@ -10,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from ..pages import routes as page_routes
 from .api import Api
 from .close_code import CloseCode
 from .connection import Connection
@@ -71,5 +72,6 @@ def _pages(gateway: Gateway) -> Starlette:
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),
+            *page_routes(gateway),
         ]
     )
