@@ -39,8 +39,13 @@ class FeedBroken(OperatorError):
 class MatchFeed:
     """The committed records of one match, in order; each is given out once."""
 
-    def __init__(self, place: Path | str, match: str) -> None:
+    def __init__(
+        self, place: Path | str, match: str, *, bytes_max: int | None = None
+    ) -> None:
+        """`bytes_max`: of all inputs together; unbounded if not said."""
         self.match = match
+        self.bytes = 0
+        """Of the inputs that were fetched."""
         self.ended = False
         """Whether the match is over, with all of its records given out."""
         self.quarantined = False
@@ -53,6 +58,7 @@ class MatchFeed:
         self._count = 0
         self._chain: str | None = None
         self._marks: dict[int, Callable[[], Snapshot]] = {}
+        self._bytes_max = bytes_max
 
     async def fetch(self) -> list[Record]:
         """The records that are new since the last time. See `fetch_unread`.
@@ -71,19 +77,23 @@ class MatchFeed:
 
         Raises:
             FeedBroken: Nobody answers for it now; nothing is lost by asking again.
-            OperatorError: unknown_match, match_lost, game_over, or
+            OperatorError: unknown_match, match_lost, game_over, too_large, or
                 what else its owner says: there will be no more of it.
         """
         rows: list[_Row] = []
+        size = 0
         while True:
             answer = await self._ask(self._count + len(rows))
             page = self._read(answer, rows)
             rows += page
+            size += sum(len(row.input) for row in page)
+            self._check_size(size)
             if not page or self._count + len(rows) >= answer["count"]:
                 break
         if rows:
             self._chain = rows[-1].digest
         self._count += len(rows)
+        self.bytes += size
         self.upgrades += [row.index for row in rows if row.kind == RecordKind.UPGRADE]
         self.quarantined = answer["status"] == ActorState.QUARANTINED.value
         self.ended = answer["ended"] and self._count == answer["count"]
@@ -174,6 +184,14 @@ class MatchFeed:
                 raise self._lost()
             chain = row.digest
         return page
+
+    def _check_size(self, more: int) -> None:
+        if self._bytes_max is not None and self.bytes + more > self._bytes_max:
+            raise OperatorError(
+                "too_large",
+                f"the log of match {self.match} is longer than is read here",
+                hint="hotseat inspect reads it all; hotseat replay export, to a file",
+            )
 
     def _malformed(self, error: Exception) -> OperatorError:
         return OperatorError(

@@ -56,15 +56,18 @@ class Wanted:
     states: frozenset[str]
     to_act: str | None
     idle_ms: int
+    active_ms: int | None
     limit: int
     after: tuple[int, str]
 
     def may_admit(self, line: MatchLine, now_ms: int) -> bool:
         """Whether the match can be one of them, by its line: cheaply."""
         over = (line.ended or line.buried) and not line.quarantined
+        still_ms = max(0, now_ms - line.time_ms)
         return (
             (self.game is None or line.game == self.game)
-            and max(0, now_ms - line.time_ms) >= self.idle_ms
+            and still_ms >= self.idle_ms
+            and (self.active_ms is None or still_ms <= self.active_ms)
             and (not over or "ended" in self.states)
         )
 
@@ -82,7 +85,8 @@ def give_matches(
 
     All of these may be left out: `after` (where the page before ended), `game`,
     `shard`, `states` (of `MATCH_STATES`; all but ended ones if not said), `to_act` (a
-    seat), `idle_ms`, `limit`.
+    seat), `idle_ms` (nothing happened for so long), `active_ms` (something happened
+    within this time), `limit`.
 
     Answers `matches`, a list of `MatchRow`, and `next`: the `after` of the next page,
     or nil.
@@ -168,8 +172,11 @@ def _read(asked: Mapping[str, Any]) -> Wanted:
     ):
         wrong.append("after")
     idle_ms, limit = asked.get("idle_ms", 0), asked.get("limit", ROWS_PER_PAGE)
+    active_ms = asked.get("active_ms")
     if type(idle_ms) is not int or idle_ms < 0:
         wrong.append("idle_ms")
+    if active_ms is not None and (type(active_ms) is not int or active_ms < 0):
+        wrong.append("active_ms")
     if type(limit) is not int or limit < 1:
         wrong.append("limit")
     if wrong:
@@ -181,6 +188,7 @@ def _read(asked: Mapping[str, Any]) -> Wanted:
         states=frozenset(states),
         to_act=asked.get("to_act"),
         idle_ms=idle_ms,
+        active_ms=active_ms,
         limit=min(limit, ROWS_PER_PAGE),
         after=(after[0], after[1]),
     )

@@ -26,19 +26,26 @@ _LARGEST = {"idle": "idle_s", "records": "records"}
 
 
 async def find_matches(
-    home: ClusterDir, limit: int, *, sort: str = "shard", **asked: Any
+    home: ClusterDir,
+    limit: int,
+    *,
+    sort: str = "shard",
+    after: tuple[int, str] | None = None,
+    **asked: Any,
 ) -> FoundMatches:
     """The matches that are `asked` for (see `match_page`), at most `limit`.
 
-    In the order of their shards and ids; with `sort` idle or records, those with the
-    most come first. A match that moves while we ask is told once.
+    In the order of their shards and ids, behind `after` (a shard and an id); with
+    `sort` idle or records, those with the most come first. A match that moves while we
+    ask is told once.
 
     Raises:
         OperatorError: cluster_unreachable; or a node says no.
     """
     wanted = limit + 1 if sort == "shard" else SORTED_MAX
     doors = await find_doors(home)
-    first = await ask_all(doors, "matches", limit=wanted, **asked)
+    behind = {} if after is None else {"after": list(after)}
+    first = await ask_all(doors, "matches", limit=wanted, **behind, **asked)
     if first and all(isinstance(one, OperatorError) for one in first.values()):
         raise _none_answers(first)
     found: dict[str, MatchRow] = {}

@@ -13,6 +13,7 @@ from .create_match import PRINCIPAL, create_match
 from .drain_node import drain_node, undrain_node
 from .export_match import export_match
 from .import_match import import_match
+from .inspect_match import inspect_match
 from .intervene import resign_seat, terminate
 from .move_match import move_match
 from .move_shard import move_shard
@@ -35,6 +36,7 @@ def node_verbs(parts: VerbParts) -> tuple[Verb, ...]:
         edit(parts),
         export_match(parts),
         import_match(parts),
+        inspect_match(parts),
         move_match(parts),
         move_shard(parts),
         quarantine(parts),
