@@ -16,6 +16,8 @@ from .close_code import CloseCode
 from .connection import Connection
 from .gateway import Gateway
 from .openapi import openapi_document
+from .operator_api import routes as operator_routes
+from .secured import secured
 
 __all__ = ["gateway_app"]
 
@@ -28,7 +30,7 @@ def gateway_app(gateway: Gateway) -> ASGIApp:
 
     WebSockets go past Starlette's routing: its frames would be held for each player.
     """
-    pages = _pages(gateway)
+    pages = secured(_pages(gateway), gateway.options.allowed_origins)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
@@ -72,6 +74,7 @@ def _pages(gateway: Gateway) -> Starlette:
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),
+            *operator_routes(gateway),
             *page_routes(gateway),
         ]
     )

@@ -126,6 +126,10 @@ class Connection:
         """What the token grants; None: nothing, and why is said in closing."""
         gateway, socket = self._gateway, self._socket
         address = "" if socket.client is None else socket.client.host
+        headers = socket.headers
+        if not gateway.origins.allow(headers.get("origin"), headers.get("host")):
+            self._refuse(CloseCode.FORBIDDEN, "wrong_origin")
+            return None
         try:
             grant = gateway.admit(self._query.get("token"), address)
             if grant.kind == "operator":
@@ -188,6 +192,7 @@ class Connection:
             since=_revision(self._query.get("since")) if extended else -1,
             extended=extended,
             legal=self._query.get("legal") == "1",
+            patches=self._query.get("patch") == "1",
         )
         if extended:
             self._welcome(grant, next_action)
@@ -199,6 +204,7 @@ class Connection:
             "matchID": grant.match,
             "playerID": grant.seat or None,
             "heartbeatMs": int(self._gateway.options.heartbeat_s * 1_000),
+            "serverMs": self._gateway.clock.now_ms(),
         }
         if self.session:
             said["nextActionID"] = next_action
@@ -405,9 +411,14 @@ class Connection:
                 return
             self._beat += 1
             self._beat_at = anyio.current_time()
-            said = {"type": "heartbeat", "id": self._beat}
-            trip_ms = self._round_trip_ms
-            self._conversation.tell({**said, "roundTripMs": trip_ms})
+            self._conversation.tell(
+                {
+                    "type": "heartbeat",
+                    "id": self._beat,
+                    "roundTripMs": self._round_trip_ms,
+                    "serverMs": self._gateway.clock.now_ms(),
+                }
+            )
             self._sending.set()
 
     def _hear_heartbeat(self, message: Heartbeat, now_s: float) -> None:

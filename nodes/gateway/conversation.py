@@ -9,6 +9,8 @@ Rules:
   step by step is told whole.
 - An action's batch says which action it answers. So a batch of the own seat waits for
   the answer of the action that caused it, which comes with the same commit.
+- A page that asked for patches is told what changed since the snapshot that it was
+  told last; all of it, where that is shorter.
 - What is heard adds at most one message to what is to be sent: who does not read is
   not read from (`full`).
 """
@@ -23,7 +25,7 @@ import msgspec
 
 from ..client import Accepted, KeptUpdate, Refusal, View
 from .action_ids import ActionIds
-from .hosted import Drawn, acknowledgement, drawn, rejection, snapshot_of
+from .hosted import Drawn, Message, acknowledgement, drawn, rejection, snapshot_of
 from .messages import (
     Action,
     ClientMessage,
@@ -86,11 +88,13 @@ class Conversation:
 
     __slots__ = (
         "_accepted",
+        "_base",
         "_held",
         "_history",
         "_ids",
         "_legal",
         "_newest",
+        "_patches",
         "_seen",
         "_unsent",
         "_waiting",
@@ -111,14 +115,18 @@ class Conversation:
         since: int = -1,
         extended: bool = False,
         legal: bool = False,
+        patches: bool = False,
     ) -> None:
         """`since`: the revision that the page has; `extended`: it knows our own
-        messages, and numbers its actions itself; `legal`: it wants legal actions."""
+        messages, and numbers its actions itself; `legal`: it wants legal actions;
+        `patches`: it wants to be told what changed, where that is shorter."""
         self.match = match
         self.player = player
         self.extended = extended
         self.snapshots = self.batches = self.rejected = 0
         self._legal = legal and extended
+        self._patches = patches and extended
+        self._base: Message | None = None  # the snapshot that the page was told last
         self._ids = ActionIds(next_action, counted=extended)
         self._seen = since
         self._history = 0
@@ -278,10 +286,19 @@ class Conversation:
         else:
             self.snapshots += 1
         self._seen = next_one.revision
-        if message is next_one.message:
+        if message is not next_one.message:
+            next_one = Drawn(next_one.revision, message)
+        self._show(next_one)
+
+    def _show(self, next_one: Drawn) -> None:
+        """Send a message with a snapshot in it."""
+        message = next_one.message
+        if self._base is None or "type" not in message:
             self._unsent.append(next_one.json)
         else:
-            self.tell(message)
+            self._unsent.append(next_one.json_after(self._base))
+        if self._patches:
+            self._base = message.get("snapshot", message)
 
     def _catch_up(self) -> None:
         """Acknowledge what was told without, as a part of a snapshot or long ago."""
@@ -292,7 +309,10 @@ class Conversation:
             if revision <= self._seen:
                 self.batches += 1
                 asked = self._accepted.pop(revision)
-                self.tell(acknowledgement(view, self.player, asked))
+                said = acknowledgement(view, self.player, asked)
+                if self._legal:
+                    self._extend(said, view)
+                self._show(Drawn(view.revision, said))
 
     def _reject(self, action: Action, refusal: Refusal, wait_s: float = 0.0) -> None:
         self.rejected += 1
@@ -313,13 +333,13 @@ class Conversation:
         """Add what a page of ours asked for to the newest snapshot in a message."""
         more: dict[str, Any] = {}
         if view.legal is not None:
-            more["legalActions"] = view.legal
+            more["legalActions"] = [[event, payload] for event, payload in view.legal]
         if view.undo is not None:
             more["undo"] = {
                 "revision": view.undo.revision,
                 "playerID": view.undo.seat,
                 "to": view.undo.to,
-                "agreed": view.undo.agreed,
+                "agreed": list(view.undo.agreed),
             }
         if "snapshot" in message:
             message["snapshot"] = {**message["snapshot"], **more}

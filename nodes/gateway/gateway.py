@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 import anyio
 
 from ...config import GatewayConfig
+from ...runtime.clock import Clock, SystemClock
 from ...runtime.games import GameRegistry
 from ..client import Client
 from ..tokens import Grant, TokenError, Tokens
 from .bucket import Buckets
 from .close_code import CloseCode
+from .origins import Origins
 from .replays import Replays
 
 __all__ = ["Connected", "Counts", "Gateway", "GatewayStatistics"]
@@ -104,13 +107,21 @@ class Gateway:
         games: GameRegistry,
         options: GatewayConfig,
         url: str,
+        clock: Clock | None = None,
+        place: Path | None = None,
     ) -> None:
+        """`place` is the folder of the cluster; without one there is nothing of the
+        cluster to show to operators."""
         self.client = client
+        self.games = games
+        self.place = place
+        self.clock = clock or SystemClock()
         self.tokens = tokens
         self.seat_secret = seat_secret
         self.options = options
         self.replays = Replays(games)
         self.url = url
+        self.origins = Origins(options.allowed_origins, options.public_url)
         self.counts = Counts()
         self.stopping = False
         self._failures = Buckets(

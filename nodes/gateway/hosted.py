@@ -9,17 +9,19 @@ the rng are shown to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from ..client import Refusal, View
+from .patched import patched
 
 __all__ = [
     "REJECTIONS",
     "Drawn",
+    "Message",
     "acknowledgement",
     "drawn",
     "rejection",
@@ -70,11 +72,25 @@ class Drawn:
     message: Message
     actor: str | None = None
     """Of a batch: the seat whose action it was; None: nobody's, or a snapshot."""
+    _patched: dict[int, tuple[Message, bytes]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def json(self) -> bytes:
         """The message as it is sent; made once for all who are told the same."""
         return msgspec.json.encode(self.message)
+
+    def json_after(self, base: Message) -> bytes:
+        """The same for a page that holds the snapshot `base`, by patches if that is
+        shorter; made once for all who hold the same."""
+        known = self._patched.get(id(base))
+        if known is None:
+            short = msgspec.json.encode(patched(self.message, base))
+            said = short if len(short) < len(self.json) else self.json
+            # The base is kept too, so that its id stays its own.
+            known = self._patched[id(base)] = (base, said)
+        return known[1]
 
 
 def drawn(view: View, since: int, player: str) -> list[Drawn]:

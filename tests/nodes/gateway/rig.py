@@ -104,14 +104,22 @@ class Page:
     async def leave(self) -> None:
         await self._tell({"type": "websocket.disconnect", "code": 1001})
 
-    async def run(self, app: ASGIApp, path: str, query: Mapping[str, str]) -> None:
+    async def run(
+        self,
+        app: ASGIApp,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+    ) -> None:
         scope = {
             "type": "websocket",
             "asgi": {"version": "3.0"},
             "path": path,
             "raw_path": path.encode(),
             "query_string": urlencode(query).encode(),
-            "headers": [],
+            "headers": [
+                (name.encode(), value.encode()) for name, value in headers.items()
+            ],
             "client": ("10.0.0.1", 1),
             "server": ("gw", 80),
             "subprotocols": [],
@@ -180,6 +188,7 @@ class Rig:
         *,
         gateway: int = 0,
         take_in: float = math.inf,
+        headers: Mapping[str, str] | None = None,
         **query: str,
     ) -> Page:
         """A page that connects."""
@@ -187,7 +196,9 @@ class Rig:
         self.pages.append(page)
         asked = {"token": token, **query} if token is not None else query
         path = f"/rooms/{match}"
-        self._tasks.start_soon(page.run, self._apps[gateway], path, asked)
+        self._tasks.start_soon(
+            page.run, self._apps[gateway], path, asked, headers or {}
+        )
         return page
 
     def sit(self, match: RemoteMatch, seat: str, **more: Any) -> Page:

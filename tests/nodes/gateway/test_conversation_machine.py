@@ -20,6 +20,7 @@ from hotseat.nodes.client.view import view_of
 from hotseat.nodes.gateway.conversation import Conversation, Dispatch, Look
 from hotseat.nodes.gateway.messages import Action, Sync
 
+from .patches import made_whole
 from .test_conversation import NO, step, update
 
 
@@ -30,9 +31,12 @@ class Talk(RuleBasedStateMachine):
     is, a batch only if its steps follow on what it has.
     """
 
+    patches = False
+
     def __init__(self) -> None:
         super().__init__()
-        self.told = Conversation("m", "0")
+        extended = self.patches
+        self.told = Conversation("m", "0", extended=extended, patches=self.patches)
         self.log: list[dict[str, Any]] = []  # every step that was committed
         self.shown = -1  # the page's revision
         self.number = 0
@@ -53,7 +57,7 @@ class Talk(RuleBasedStateMachine):
     def act(self) -> None:
         """The page acts."""
         self.number += 1
-        id = f"x{self.number}"
+        id = str(self.number)
         command = self.told.hear(Action("m", "0", "go", id))
         if isinstance(command, Dispatch):
             self.asked[command.number] = id
@@ -153,5 +157,26 @@ class Talk(RuleBasedStateMachine):
             self.acknowledged.append(said["ackClientActionID"])
 
 
+class TalkInPatches(Talk):
+    """A page that asked for patches: it has from them what it would have been told."""
+
+    patches = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holds: Any = None
+
+    def _take(self, said: dict[str, Any]) -> None:
+        if said.get("type") == "batch_patched":
+            said, self.holds = made_whole(said, self.holds)
+        elif said.get("type") != "action_rejected":
+            self.holds = said.get("snapshot", said)
+        super()._take(said)
+
+
+TestTalkInPatches = TalkInPatches.TestCase
+TestTalkInPatches.settings = settings(
+    max_examples=30, stateful_step_count=30, deadline=None
+)
 TestTalk = Talk.TestCase
 TestTalk.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

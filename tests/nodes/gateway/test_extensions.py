@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 
 from hotseat.config import GatewayConfig
@@ -170,6 +172,7 @@ async def test_b54_who_gives_no_sign_of_life_is_let_go(
         for _ in range(5):
             beat = await page.hear()
             assert beat["type"] == "heartbeat"
+            assert abs(beat["serverMs"] - time.time() * 1_000) < 60_000
             await page.say(type="heartbeat", id=beat["id"])
         assert beat["roundTripMs"] == 0.0
         asleep = anyio.current_time()
