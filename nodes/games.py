@@ -22,6 +22,7 @@ from ..engine.definition import Game
 from ..engine.errors import DefinitionError, InvalidGameError
 from ..engine.validate import hostable, validate
 from ..runtime.games import StaticGames
+from .lobby.room_game import game as room_game
 from .operator_error import OperatorError
 
 if TYPE_CHECKING:
@@ -84,11 +85,13 @@ class Games(StaticGames):
     def load(cls, specs: Iterable[str] = ()) -> Games:
         """Take every installed game, and those that `specs` names beside them.
 
+        The game of rooms is always there: every node can host a lobby.
+
         Raises:
             GameError: One of `specs` cannot be had, or two games share a name and
                 version.
         """
-        games: list[Game] = []
+        games: list[Game] = [room_game]
         broken: dict[str, GameError] = {}
         for name in installed_games():
             try:

@@ -58,7 +58,8 @@ def mint(
     operator: Annotated[
         str | None,
         Parameter(
-            help="Open matches and invite to them, as this person.", show_default=False
+            help="Open matches, invite to them and inspect all, as this person.",
+            show_default=False,
         ),
     ] = None,
     ttl: Annotated[str, Parameter(help="How long it is good: 90s, 5m, 2h, 7d.")] = "1d",

@@ -14,14 +14,17 @@ from .token_error import TokenError
 
 __all__ = ["SCOPES", "Grant", "Kind"]
 
-Kind = Literal["seat", "spectator", "operator", "session"]
-"""`session` resumes one session of a seat: a gateway gives it to a page."""
+Kind = Literal["seat", "spectator", "operator", "session", "invite", "guest"]
+"""`session` resumes one session of a seat: a gateway gives it to a page. `invite` lets
+anybody into a lobby; `guest` is one person there, and `match` is the lobby's room."""
 
 SCOPES: Mapping[Kind, frozenset[str]] = {
     "seat": frozenset({"play", "watch"}),
     "spectator": frozenset({"watch"}),
-    "operator": frozenset({"create", "invite", "watch"}),
+    "operator": frozenset({"create", "inspect", "invite", "watch"}),
     "session": frozenset({"play", "watch"}),
+    "invite": frozenset({"enter"}),
+    "guest": frozenset({"lobby"}),
 }
 """What each kind may do at most. A token may allow less."""
 
@@ -45,10 +48,12 @@ class Grant:
     seat: str = ""
     session: int = 0
     subject: str = ""
-    """Who it was given to, in the issuer's words."""
+    """Who it was given to, in the issuer's words. A guest's is the user's id."""
     id: str = ""
     """Names the token in logs."""
     issued_s: float = 0.0
+    name: str = ""
+    """What a guest is called; `clean_name` makes it fit to be shown."""
 
     def __post_init__(self) -> None:
         """Raises ValueError: the parts do not make one of the kinds."""
@@ -61,9 +66,13 @@ class Grant:
             raise ValueError("all but an operator's token name a match")
         if bool(self.seat) != seated or (self.session > 0) != (self.kind == "session"):
             raise ValueError(f"a {self.kind} token names its seat and session alone")
+        if self.kind == "guest" and not self.subject:
+            raise ValueError("a guest token names its user")
+        if self.name and self.kind != "guest":
+            raise ValueError("a guest alone has a name")
         if not 0 <= self.epoch <= EPOCH_MAX:
             raise ValueError("an epoch is a whole number from 0")
-        for text in (self.match, self.seat, self.subject, self.id):
+        for text in (self.match, self.seat, self.subject, self.id, self.name):
             if len(text) > NAME_CHARACTERS_MAX or re.search(r"[\x00-\x1f]", text):
                 raise ValueError("a name is too long, or no text")
 
@@ -87,6 +96,7 @@ class Grant:
         said |= {"match": self.match, "epoch": self.epoch} if self.match else {}
         said |= {"seat": self.seat} if self.seat else {}
         said |= {"session": self.session} if self.session else {}
+        said |= {"name": self.name} if self.name else {}
         return said
 
     @classmethod
@@ -108,6 +118,7 @@ class Grant:
                 subject=_text(claims.get("sub", "")),
                 id=_text(claims.get("jti", "")),
                 issued_s=float(claims.get("iat", 0)),
+                name=_text(claims.get("name", "")),
             )
         except (KeyError, TypeError, ValueError):
             raise TokenError("token_invalid") from None

@@ -81,8 +81,18 @@ class Tokens:
         return self.mint("spectator", ttl_s, match=match, epoch=epoch)
 
     def operator(self, subject: str, ttl_s: float) -> str:
-        """A token to open matches and invite to them."""
+        """A token to open matches, invite to them, and look into the cluster."""
         return self.mint("operator", ttl_s, subject=subject)
+
+    def invite(self, lobby: str, epoch: int, ttl_s: float) -> str:
+        """A token with which anybody may come into a lobby."""
+        return self.mint("invite", ttl_s, match=lobby, epoch=epoch)
+
+    def guest(self, lobby: str, epoch: int, user: str, name: str, ttl_s: float) -> str:
+        """A token for one person in a lobby."""
+        return self.mint(
+            "guest", ttl_s, match=lobby, epoch=epoch, subject=user, name=name
+        )
 
     def mint(self, kind: Kind, ttl_s: float, **fields: Any) -> str:
         """Sign a token of that kind, with all that the kind may do if not said.

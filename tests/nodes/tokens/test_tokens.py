@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotseat.nodes.tokens import Grant, KeySet, SigningKey, TokenError, Tokens
+from hotseat.nodes.tokens import (
+    Grant,
+    KeySet,
+    SigningKey,
+    TokenError,
+    Tokens,
+    clean_name,
+)
 from hotseat.nodes.tokens.key_set import Algorithm
 from hotseat.nodes.tokens.tokens import LEEWAY_S, TOKEN_CHARACTERS_MAX
 
@@ -190,3 +197,45 @@ def test_nothing_secret_is_shown() -> None:
     assert repr(key.secret) not in repr(KeySet((key,)))
     with pytest.raises(ValueError, match="operator"):
         Grant("operator", frozenset({"play"}), 0.0)
+
+
+def test_lobby_tokens_are_for_the_lobby_alone() -> None:
+    """An invitation lets people in; a guest is somebody; neither plays or watches."""
+    tokens = Tokens("c", lambda: KeySet((SigningKey("k", "HS256", 0, b"k" * 32),)))
+    invite = tokens.read(tokens.invite("L", 3, 60))
+    guest = tokens.read(tokens.guest("L", 3, "u1", "Ada", 60))
+    assert (invite.kind, invite.match) == ("invite", "L")
+    assert (guest.kind, guest.subject, guest.name) == ("guest", "u1", "Ada")
+    guest.needs("lobby", "L")
+    for grant, scope in ((guest, "watch"), (guest, "play"), (invite, "lobby")):
+        with pytest.raises(TokenError):
+            grant.needs(scope, "L")
+    with pytest.raises(ValueError, match="user"):
+        tokens.mint("guest", 60, match="L")
+    with pytest.raises(ValueError, match="name"):
+        tokens.mint("seat", 60, match="L", seat="0", name="Ada")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("  Ada\n Lovelace\t", "Ada Lovelace"),
+        ("\u202eevil\u2066", "evil"),
+        ("\x00\x1b[31mred", "[31mred"),
+        ("e" + "\u0301" * 9, "\u00e9\u0301\u0301"),
+        ("\u200d \u200d", ""),
+        ("x" * 99, "x" * 32),
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),
+    ],
+)
+def test_names_are_made_fit_to_be_shown(said: str, shown: str) -> None:
+    """One line of what can be seen, and not too much of it."""
+    assert clean_name(said) == shown
+
+
+@given(st.text())
+def test_a_clean_name_is_clean(said: str) -> None:
+    """Cleaning it again changes nothing."""
+    once = clean_name(said)
+    assert clean_name(once) == once
+    assert len(once) <= 32
