@@ -8,6 +8,7 @@ from .builder import GameBuilder as GameBuilder
 from .config_schema import ConfigField as ConfigField
 from .config_schema import config_field as config_field
 from .context import EventInput as EventInput
+from .context import ImagineContext as ImagineContext
 from .context import ResolverContext as ResolverContext
 from .context import SetupContext as SetupContext
 from .context import StateContext as StateContext
@@ -36,6 +37,7 @@ from .errors import DigestMismatchError as DigestMismatchError
 from .errors import DraftError as DraftError
 from .errors import EngineError as EngineError
 from .errors import FrozenError as FrozenError
+from .errors import ImagineError as ImagineError
 from .errors import InvalidGameError as InvalidGameError
 from .errors import InvalidJsonValueError as InvalidJsonValueError
 from .errors import InvalidMatchError as InvalidMatchError
@@ -54,6 +56,10 @@ from .frozen import FList as FList
 from .frozen import freeze as freeze
 from .frozen import thaw as thaw
 from .graph import compile_graph as compile_graph
+from .imagine import Imagined as Imagined
+from .imagine import Seen as Seen
+from .imagine import can_imagine as can_imagine
+from .imagine import imagine as imagine
 from .jsonvalue import Json as Json
 from .machine import Machine as Machine
 from .machine import compile_game as compile_game

@@ -36,6 +36,7 @@ from .game import (
     Derivation,
     Event,
     Game,
+    Imagine,
     LegalActions,
     Migrate,
     Profile,
@@ -62,6 +63,7 @@ R = TypeVar("R", bound=Resolver)
 L = TypeVar("L", bound=LegalActions)
 X = TypeVar("X", bound=Redaction)
 M = TypeVar("M", bound=Migrate)
+N = TypeVar("N", bound=Imagine)
 T = TypeVar("T")
 
 
@@ -264,6 +266,14 @@ class GameBuilder:
                 one.
         """
         return self._only("migrate", function, "G", "from_version")
+
+    def imagine(self, function: N) -> N:
+        """Decorate the function that makes a G that could stand behind a view.
+
+        Raises:
+            DefinitionError: it is not a function of the context, or a second one.
+        """
+        return self._only("imagine", function, "ctx")
 
     @overload
     def selector(self, function: D) -> D: ...

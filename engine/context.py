@@ -29,7 +29,13 @@ else:
 
     P = TypeVar("P")
 
-__all__ = ["EventInput", "ResolverContext", "SetupContext", "StateContext"]
+__all__ = [
+    "EventInput",
+    "ImagineContext",
+    "ResolverContext",
+    "SetupContext",
+    "StateContext",
+]
 
 
 class SetupContext(msgspec.Struct, frozen=True):
@@ -73,6 +79,31 @@ class StateContext(msgspec.Struct, frozen=True):
     def turn(self) -> Turn:
         """The turn read as a round robin over the players."""
         return turn_of(self.match["players"], self.position.turn)
+
+
+class ImagineContext(msgspec.Struct, frozen=True):
+    """For `imagine`: what a seat sees, and chance to fill in what it does not.
+
+    `rng` is not the match's: it begins anew each time the game is asked.
+    """
+
+    view: Json
+    seat: str
+    position: Position
+    match: Mapping[str, Json]
+    now: int | float
+    rng: Rng
+
+    @property
+    def players(self) -> Sequence[str]:
+        """The seats that play, in the order of their turns."""
+        players: Sequence[str] = self.match["players"]
+        return players
+
+    @property
+    def turn(self) -> Turn:
+        """The turn read as a round robin over the players."""
+        return turn_of(self.players, self.position.turn)
 
 
 class EventInput(msgspec.Struct, Generic[P], frozen=True):

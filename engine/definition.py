@@ -34,6 +34,7 @@ from .game import (
     Derivation,
     Event,
     Game,
+    Imagine,
     LegalActions,
     Migrate,
     PlayerView,
@@ -97,15 +98,15 @@ def define_game(
     undo: UndoRule | None = None,
     resign: str | None = None,
     migrate: Migrate | None = None,
+    imagine: Imagine | None = None,
 ) -> Game:
     """Make a game.
 
     Seats come from exactly one of `max_players` (then they are "0", "1", ...) and
-    `player_ids`. `min_players` defaults to all of them.
-
-    `resign` is the event that gives up a seat (else that of the name `resign`, if there
-    is one), which an operator may dispatch for a player who is gone. `migrate` makes G
-    of a match that was begun under another version: `migrate(G, from_version)`.
+    `player_ids`. `min_players` defaults to all of them. `resign` is the event that gives
+    up a seat (else the one of that name), which an operator may dispatch for a player
+    who is gone. `migrate(G, from_version)` makes G of a match that was begun under
+    another version, `imagine(ctx)` one that could stand behind the view of a seat.
 
     Raises:
         DefinitionError: a part is of the wrong kind, or the seats are not clear.
@@ -118,7 +119,7 @@ def define_game(
     require_kind(views, Views, "views", "views(public=lambda ctx: ...)")
     require_kind(profile, Profile, "profile", "profile(default)")
     require_kind(undo, UndoRule, "undo", "undo(back=1)")
-    _check_functions(legal_actions, redact, migrate)
+    _check_functions(legal_actions, redact, migrate, imagine)
     known_events = event_table(events)
     _check_resign(resign, known_events)
     check_reveals(undo, known_events)
@@ -143,6 +144,7 @@ def define_game(
         undo=undo,
         resign=resign,
         migrate=migrate,
+        imagine=imagine,
     )
 
 
@@ -284,6 +286,7 @@ def _check_functions(
     legal_actions: LegalActions | None,
     redact: Redaction | None,
     migrate: Migrate | None,
+    imagine: Imagine | None,
 ) -> None:
     if legal_actions is not None:
         check_function(legal_actions, "legal_actions", "ctx", "seat", may_yield=True)
@@ -291,6 +294,8 @@ def _check_functions(
         check_function(redact, "redact", "step", "seat")
     if migrate is not None:
         check_function(migrate, "migrate", "G", "from_version")
+    if imagine is not None:
+        check_function(imagine, "imagine", "ctx")
 
 
 def _check_resign(name: str | None, events: Mapping[str, Event]) -> None:

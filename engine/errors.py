@@ -16,6 +16,7 @@ is a mistake in a definition, in the input of a match, or in the use of this lib
     ├── ProfileDraftError        a change that no delta can say (also a ValueError)
     ├── ProfileCommitError       a game's `commit` failed; carries the fault
     ├── ViewError                a view failed; carries the fault for the operator
+    ├── ImagineError             what stands behind a view cannot be imagined
     ├── SnapshotError            a snapshot is malformed or of another game
     ├── RecordError              what was read is not a record of a log
     └── ReplayError              a log does not play back
@@ -36,6 +37,7 @@ __all__ = [
     "DraftError",
     "EngineError",
     "FrozenError",
+    "ImagineError",
     "InvalidGameError",
     "InvalidJsonValueError",
     "InvalidMatchError",
@@ -163,6 +165,12 @@ class SnapshotError(EngineError):
     """A snapshot is malformed, or names states that the game does not have."""
 
     code = "invalid_snapshot"
+
+
+class ImagineError(EngineError):
+    """What stands behind a view cannot be imagined; the message says why."""
+
+    code = "imagine_failed"
 
 
 class RecordError(EngineError):

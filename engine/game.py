@@ -15,7 +15,12 @@ from .jsonvalue import Json
 
 if TYPE_CHECKING:
     from .config_schema import ConfigField
-    from .context import ResolverContext, SetupContext, StateContext
+    from .context import (
+        ImagineContext,
+        ResolverContext,
+        SetupContext,
+        StateContext,
+    )
     from .profile_commit import ProfileCommitContext
     from .step import Step
     from .undo import UndoRule
@@ -24,6 +29,7 @@ __all__ = [
     "Derivation",
     "Event",
     "Game",
+    "Imagine",
     "LegalActions",
     "Migrate",
     "PlayerView",
@@ -42,6 +48,7 @@ Resolver: TypeAlias = "Callable[[ResolverContext], object]"
 LegalActions: TypeAlias = "Callable[[StateContext, str], Iterable[tuple[str, Json]]]"
 Redaction: TypeAlias = "Callable[[Step, str | None], Json]"
 PlayerView: TypeAlias = "Callable[[StateContext, str], Json]"
+Imagine: TypeAlias = "Callable[[ImagineContext], Json]"
 Migrate: TypeAlias = "Callable[[Json, str], Json]"
 ProfileCommitter: TypeAlias = "Callable[[ProfileCommitContext], object]"
 
@@ -73,6 +80,8 @@ class Game:
     """The event that gives up a seat; None: the one called `resign`, if there is."""
     migrate: Migrate | None = None
     """Makes its G of another version's; None: G is the same in both."""
+    imagine: Imagine | None = None
+    """Makes a G that could stand behind a view: for bots that look ahead."""
     compiled: Any = field(default=None, init=False, repr=False)
     """What `compile_game` made of it, once it was asked."""
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from ..author_function import check_function
 from ..errors import DefinitionError
-from ..game import Game, Migrate, Profile, Redaction
+from ..game import Game, Imagine, Migrate, Profile, Redaction
 from ..jsonvalue import Json
 from .definition import define_game
 from .parts import (
@@ -69,6 +69,7 @@ S = TypeVar("S", bound=Setup)
 W = TypeVar("W", bound=OnTimeout)
 X = TypeVar("X", bound=Redaction)
 M = TypeVar("M", bound=Migrate)
+N = TypeVar("N", bound=Imagine)
 T = TypeVar("T")
 
 
@@ -289,6 +290,14 @@ class GameBuilder:
                 one.
         """
         return self._once("migrate", "migrate", function, "G", "from_version")
+
+    def imagine(self, function: N) -> N:
+        """Decorate the function that makes a G that could stand behind a view.
+
+        Raises:
+            DefinitionError: it is not a function of the context, or a second one.
+        """
+        return self._once("imagine", "imagine", function, "ctx")
 
     def _note(self, known: dict[str, T], name: str, part: T, what: str) -> None:
         if name in known:

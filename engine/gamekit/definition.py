@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace as replace_fields
 
 from ..author_function import check_function
-from ..context import SetupContext, StateContext
+from ..context import ImagineContext, SetupContext, StateContext
 from ..definition import define_game as define_core_game
 from ..definition_check import require_text
 from ..errors import DefinitionError
@@ -24,6 +24,7 @@ from ..game import (
     Derivation,
     Event,
     Game,
+    Imagine,
     LegalActions,
     Migrate,
     Profile,
@@ -85,14 +86,14 @@ def define_game(
     undo: UndoRule | None = None,
     resign: str | None = None,
     migrate: Migrate | None = None,
+    imagine: Imagine | None = None,
 ) -> Game:
     """Make a game of moves and phases.
 
     `moves` maps names to functions or to `move(...)`, or is a list of functions, which
     give their names. Phases are `initial_phase`, those in `phases`, and those that
-    moves name; a game that names none has one, "play". A match begins in
-    `initial_phase`, or else in the first phase. What both layers have, such as
-    `max_players` or `profile`, means here what it means in the core.
+    moves name; a game that names none has one, "play". A match begins in the first, or
+    in `initial_phase`. What both layers have means here what it means in the core.
 
     Raises:
         DefinitionError: a part is of the wrong kind.
@@ -129,6 +130,7 @@ def define_game(
         undo=undo,
         resign=resign,
         migrate=None if migrate is None else _migrate(migrate),
+        imagine=_imagine(imagine, views, under.views),
     )
 
 
@@ -237,6 +239,29 @@ def _migrate(migrate: Migrate) -> Migrate:
         return {**made, INTERNAL: G[INTERNAL]}
 
     return migrated
+
+
+def _imagine(
+    imagine: Imagine | None, views: KitViews | None, core: Views | None
+) -> Imagine | None:
+    """A match that goes on has no result; a game without views shows the rest."""
+    if imagine is None:
+        if views is not None or core is not None:
+            return None
+        imagine = _seen
+    check_function(imagine, "imagine", "ctx")
+
+    def imagined(ctx: ImagineContext) -> Json:
+        made = imagine(ctx)
+        if not isinstance(made, Mapping):
+            raise TypeError(f"imagine must return an object, not {type(made).__name__}")
+        return {**made, INTERNAL: NOTHING_YET}
+
+    return imagined
+
+
+def _seen(ctx: ImagineContext) -> Json:
+    return ctx.view
 
 
 def _state(name: str, phase: Phase, rules: Rules) -> State:

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import (
     Rejected,
     define_game,
@@ -168,6 +168,13 @@ def render(view: Mapping[str, Json]) -> str:
     return "\n".join([*numbered, "  a b c d e f g h"])
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """How often the position was seen is known; what else was seen is not."""
+    fen, times = ctx.view["fen"], ctx.view["timesSeen"]
+    seen = [repetition_key(fen)] * times
+    return {"fen": fen, "seen": seen, "last": ctx.view["lastMove"], "claimed": False}
+
+
 def play_label(ctx: StateContext) -> str:
     """Who is to move, and whether in check."""
     check = ", in check" if chess.Board(ctx.G["fen"]).is_check() else ""
@@ -204,4 +211,5 @@ game = define_game(
         player=lambda ctx, seat: {**public_view(ctx), "myPlayerID": seat},
     ),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

@@ -148,4 +148,5 @@ game = define_game(
         player=lambda ctx, seat: {**public_view(ctx), "myPlayerID": seat},
     ),
     legal_actions=legal_actions,
+    imagine=lambda ctx: {"columns": ctx.view["columns"], "winner": None},
 )

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import (
     Rejected,
     define_game,
@@ -204,6 +204,22 @@ def player_view(ctx: StateContext, seat: str) -> Json:
     return {**public_view(ctx), "myHand": mine, "myPlayerID": seat}
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """Every card that the seat does not see, anywhere."""
+    seen = ctx.view
+    counts, top = seen["cards"], seen["top"]
+    mine = seen["myHand"] or []
+    rest = shuffled([c for c in DECK if c not in mine and c != top], ctx.rng)
+    hands = {
+        seat: mine if seat == ctx.seat else [rest.pop() for _ in range(counts[seat])]
+        for seat in ctx.players
+    }
+    stock = [rest.pop() for _ in range(seen["stock"])]
+    pile = [*(rest.pop() for _ in range(seen["pile"] - 1)), top] if top else []
+    kept = {"suit": seen["suit"], "drawn": seen["drawn"]}
+    return {"hands": hands, "stock": stock, "pile": pile, **kept}
+
+
 def play_label(ctx: StateContext) -> str:
     """Whose turn it is, and what fits."""
     pile = ctx.G["pile"]
@@ -254,4 +270,5 @@ game = define_game(
     ],
     views=views(public=public_view, player=player_view),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ..context import SetupContext
+from ..context import ImagineContext, SetupContext
 from ..gamekit import (
     ComputedContext,
     GameBuilder,
@@ -173,6 +173,21 @@ def public(ctx: PhaseContext) -> dict[str, Json]:
 def player(ctx: PhaseContext, seat: str) -> dict[str, Json]:
     """One's own dice too."""
     return {**public(ctx), "myDice": ctx.G["dice"].get(seat), "myPlayerID": seat}
+
+
+@g.imagine
+def imagine(ctx: ImagineContext) -> Json:
+    """Any dice for the others. Who began matters only before the first bid."""
+    seen, left = ctx.view, ctx.view["left"]
+    dice = {
+        seat: sorted(ctx.rng.d6() for _ in range(left[seat]))
+        if seat in seen["rolled"]
+        else None
+        for seat in ctx.players
+    }
+    dice[ctx.seat] = seen["myDice"]
+    said = {name: seen[name] for name in ("left", "bid", "shown")}
+    return {**said, "dice": dice, "begins": seen["caller"]}
 
 
 game = g.build()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import (
     Rejected,
     define_game,
@@ -109,6 +109,11 @@ def public_view(ctx: StateContext) -> Json:
     return {**ctx.G, "toMove": None if ctx.G["over"] else current_player(ctx)}
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """What the view adds to G, taken away."""
+    return {name: ctx.view[name] for name in ("scores", "pot", "lastRoll", "over")}
+
+
 def over_label(ctx: StateContext) -> str:
     """How it ended."""
     winner = leader(ctx.G)
@@ -146,4 +151,5 @@ game = define_game(
         player=lambda ctx, seat: {**public_view(ctx), "myPlayerID": seat},
     ),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

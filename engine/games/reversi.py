@@ -184,4 +184,5 @@ game = define_game(
         player=lambda ctx, seat: {**public_view(ctx), "myPlayerID": seat},
     ),
     legal_actions=legal_actions,
+    imagine=lambda ctx: {"board": ctx.view["board"]},
 )

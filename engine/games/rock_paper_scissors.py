@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import define_game, event, state, transition, views
 from ..jsonvalue import Json
 
@@ -120,6 +120,17 @@ def player_view(ctx: StateContext, seat: str) -> Json:
     return {**public_view(ctx), "myChoice": mine, "myPlayerID": seat}
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """Any hand for whoever has chosen one that is hidden."""
+    seen = ctx.view
+    choices = {
+        seat: seen["myChoice"] if seat == ctx.seat else ctx.rng.pick(HANDS)
+        for seat in ctx.players
+        if seat not in seen["waitingFor"]
+    }
+    return {"choices": choices, "scores": seen["scores"], "rounds": seen["rounds"]}
+
+
 def over_label(ctx: StateContext) -> str:
     """How it ended."""
     winner = leader(ctx.G)
@@ -150,4 +161,5 @@ game = define_game(
     ],
     views=views(public=public_view, player=player_view),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import (
     Rejected,
     define_game,
@@ -134,6 +134,20 @@ def player_view(ctx: StateContext, seat: str) -> Json:
     return {**public_view(ctx), "myBid": mine, "myPlayerID": seat}
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """Any amount that a seat has, where its bid is sealed."""
+    seen = ctx.view
+    bids = {
+        seat: seen["myBid"]
+        if seat == ctx.seat
+        else ctx.rng.int_(seen["purses"][seat] + 1)
+        for seat in ctx.players
+        if seat not in seen["waitingFor"]
+    }
+    kept = {name: seen[name] for name in ("purses", "values", "sold")}
+    return {**kept, "bids": bids}
+
+
 def over_label(ctx: StateContext) -> str:
     """How it ended."""
     winner = leader(ctx.G)
@@ -170,4 +184,5 @@ game = define_game(
     ],
     views=views(public=public_view, player=player_view),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

@@ -151,4 +151,5 @@ game = define_game(
     ),
     legal_actions=legal_actions,
     undo=undo(back=9),
+    imagine=lambda ctx: {"board": ctx.view["board"]},
 )
