@@ -103,10 +103,9 @@ def define_game(
     """Make a game.
 
     Seats come from exactly one of `max_players` (then they are "0", "1", ...) and
-    `player_ids`. `min_players` defaults to all of them. `resign` is the event that gives
-    up a seat (else the one of that name), which an operator may dispatch for a player
-    who is gone. `migrate(G, from_version)` makes G of a match that was begun under
-    another version, `imagine(ctx)` one that could stand behind the view of a seat.
+    `player_ids`. `min_players` defaults to all of them. `resign` is the event (else the
+    one of that name) that gives up a seat. `migrate(G, from_version)` makes G of another
+    version's, `imagine(ctx)` one that could stand behind the view of a seat.
 
     Raises:
         DefinitionError: a part is of the wrong kind, or the seats are not clear.
