@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .options import Also, Cluster, Dir, place
+from .operate import Order, Who, Why
+from .options import Also, Cluster, Dir
 
 if TYPE_CHECKING:
     from ..inspect.model import InspectModel
@@ -43,19 +44,24 @@ def inspect(
     light: Annotated[
         bool, Parameter(negative=(), help="Colours for a light terminal.")
     ] = False,
+    why: Why = "",
+    who: Who = "",
     dir: Dir = None,
     cluster: Cluster = None,
 ) -> int:
     """Look at a match, revision by revision: what happened, and why.
 
     FILE is an exported log or an envelope. MATCH is the id of a match in a cluster,
-    finished or not: one that is played is followed, and does not notice.
+    finished or not: one that is played is followed, and does not notice. That somebody
+    looked at it while it went on is kept in the audit: what its players hide from each
+    other is seen.
     """
     feed: MatchFeed | None = None
     if Path(target).exists():
         model, title = _from_file(Path(target), game, also or [], frame)
     else:
-        feed = _feed(target, place(dir, cluster))
+        order = Order(why=why, who=who, dir=dir, cluster=cluster)
+        feed = _feed(target, order.place)
         model, title = _from_cluster(feed, game, also or [], frame)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise OperatorError(
@@ -64,6 +70,8 @@ def inspect(
             hint="hotseat replay show FILE prints a saved match as text",
             exit_code=ExitCode.USAGE,
         )
+    if feed is not None and not feed.ended:
+        order.perform("match.inspect", feed.match, match=feed.match)
     from ..inspect.app import InspectApp
 
     app = InspectApp(model, title, feed, light=light)

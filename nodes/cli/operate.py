@@ -31,6 +31,8 @@ __all__ = [
     "Matches",
     "Order",
     "Timeout",
+    "Who",
+    "Why",
     "Yes",
     "check_matches",
     "confirm",
@@ -52,6 +54,20 @@ Timeout = Annotated[
     float,
     Parameter(help="Seconds that it may take.", validator=Number(gt=0, lte=3600)),
 ]
+Why = Annotated[
+    str,
+    Parameter(
+        name="--why", show_default=False, help="The reason; it is kept in the record."
+    ),
+]
+Who = Annotated[
+    str,
+    Parameter(
+        name="--as",
+        show_default=False,
+        help="Who does it, for the record; else user@host.",
+    ),
+]
 
 
 @Parameter(name="*")
@@ -59,22 +75,8 @@ Timeout = Annotated[
 class Order:
     """The options of every command that changes something, and how it is done."""
 
-    why: Annotated[
-        str,
-        Parameter(
-            name="--why",
-            show_default=False,
-            help="The reason; it is kept in the record.",
-        ),
-    ] = ""
-    who: Annotated[
-        str,
-        Parameter(
-            name="--as",
-            show_default=False,
-            help="Who does it, for the record; else user@host.",
-        ),
-    ] = ""
+    why: Why = ""
+    who: Who = ""
     dir: Dir = None
     cluster: Cluster = None
     json: Json = False

@@ -12,7 +12,8 @@ from cyclopts import App, Parameter
 
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .options import Also, Cluster, Dir, Json, place
+from .operate import PLAIN, Order, check_matches
+from .options import Also, Json
 
 if TYPE_CHECKING:
     from ...engine.record import Record
@@ -160,22 +161,23 @@ def export(
     ] = False,
     game: Rules = None,
     also: Also = None,
-    dir: Dir = None,
-    cluster: Cluster = None,
-    json: Json = False,
+    order: Order = PLAIN,
 ) -> None:
     """Write the log of a match to a file: of a finished one, or with --running of any.
 
-    With its game at hand the log is verified first, and snapshots go with it.
+    With its game at hand the log is verified first, and snapshots go with it. That
+    --running gave it out is kept in the audit: it holds the seed, and everybody's
+    payloads.
     """
     from ..replay.export import fetch_committed, fetch_records
     from ..replay.saved_match import write_new
 
-    where = place(dir, cluster)
     if running:
-        records = fetch_committed(where, match)
+        check_matches([match])
+        order.perform("match.export", match, match=match)
+        records = fetch_committed(order.place, match)
     else:
-        records = fetch_records(where, match, epoch)
+        records = fetch_records(order.place, match, epoch)
     data, verified = _written(match, records, game, also or [], envelope=envelope)
     target = out or Path(f"{match}.{'json' if envelope else 'hotseat'}")
     write_new(target, data)
@@ -186,7 +188,7 @@ def export(
         "bytes": len(data),
         "verified": verified,
     }
-    if json:
+    if order.json:
         _print_json(report)
     else:
         print(f"{target}: {len(records):,} records, {len(data):,} bytes")

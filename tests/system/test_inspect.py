@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,7 +13,8 @@ from hotseat.engine.replay import write_log_file
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 
 from ..nodes.inspect.inspected import rolls
-from .terminal import COMMAND_TIMEOUT_S, HOTSEAT, environment, in_terminal
+from .shell import Operator
+from .terminal import in_terminal
 
 pytestmark = pytest.mark.system
 
@@ -22,35 +22,12 @@ MOVES = (0, 3, 1, 4, 2)
 """The first player's row is full."""
 
 
-def hotseat(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, without a terminal."""
-    return subprocess.run(
-        [*HOTSEAT, *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=COMMAND_TIMEOUT_S,
-        cwd=cwd,
-        env=environment(),
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a cluster of two nodes in `.hotseat`."""
-    home = tmp_path_factory.mktemp("inspect")
-    started = hotseat("up", "--nodes", "2", "--detach", cwd=home)
-    assert started.returncode == 0, started.stderr
-    try:
-        yield home
-    finally:
-        stopped = hotseat("down", cwd=home)
-        assert stopped.returncode == 0, stopped.stderr
-
-
-def test_a_running_match_is_watched_to_its_end_and_then_inspected(home: Path) -> None:
-    """Live by its id alone; what was exported from it while it ran opens as a file."""
+def test_a_running_match_is_watched_to_its_end_and_then_inspected(
+    operator: Operator, home: Path
+) -> None:
+    """Live by its id alone; what was exported from it while it ran opens as a file.
+    Each look at it while it goes on is on record, once, and none when it is over."""
+    looks: list[str] = []
 
     async def main() -> None:
         async with connect(home / ".hotseat") as client:
@@ -67,13 +44,14 @@ def test_a_running_match_is_watched_to_its_end_and_then_inspected(home: Path) ->
             await move(0)
             await move(1)
             in_thread = anyio.to_thread.run_sync
-            with in_terminal("inspect", match.id, cwd=home) as screen:
+            looks.append(match.id)
+            why = ("--why", "a complaint", "--as", "ann")
+            with in_terminal("inspect", match.id, *why, cwd=home) as screen:
                 await in_thread(screen.wait_for, f"{match.id}  2/2  live")
                 await move(2)
                 await in_thread(screen.wait_for, "3/3  live")
-                running = ("replay", "export", match.id, "--running", "--json")
-                done = await in_thread(lambda: hotseat(*running, cwd=home))
-                assert done.returncode == 0, done.stderr
+                running = ("replay", "export", match.id, "--running")
+                await in_thread(partial(operator.told, *running, cwd=home))
                 screen.press("\x1b[H")  # Home
                 await in_thread(screen.wait_for, "0/3  paused")
                 await move(3)
@@ -97,6 +75,10 @@ def test_a_running_match_is_watched_to_its_end_and_then_inspected(home: Path) ->
                 assert await in_thread(screen.wait_end) == 0
 
     anyio.run(main)
+    audit = operator.told("audit", "list", "--target", *looks, cwd=home)
+    rows = sorted(audit["operations"], key=lambda row: str(row["verb"]))
+    assert [row["verb"] for row in rows] == ["match.export", "match.inspect"]
+    assert (rows[1]["who"], rows[1]["why"]) == ("ann", "a complaint")
 
 
 @pytest.mark.parametrize(
@@ -109,19 +91,25 @@ def test_a_running_match_is_watched_to_its_end_and_then_inspected(home: Path) ->
     ],
 )
 def test_what_cannot_be_inspected_says_why(
-    home: Path, arguments: tuple[str, ...], status: int, code: str
+    operator: Operator,
+    home: Path,
+    arguments: tuple[str, ...],
+    status: int,
+    code: str,
 ) -> None:
     """One error with a code, and its exit status."""
     (home / "bad").write_text("{}")
-    done = hotseat("inspect", *arguments, cwd=home)
-    assert done.returncode == status, done.stderr
+    done = operator.run("inspect", *arguments, cwd=home)
+    assert done.status == status, done.stderr
     assert done.stderr.startswith(f"error[{code}]: ")
     assert done.stdout == ""
 
 
-def test_without_a_terminal_it_says_what_to_use_instead(home: Path) -> None:
+def test_without_a_terminal_it_says_what_to_use_instead(
+    operator: Operator, home: Path
+) -> None:
     """A pipe gets no screen full of escapes."""
     (home / "saved").write_bytes(write_log_file(rolls(5).log))
-    done = hotseat("inspect", "saved", cwd=home)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = operator.run("inspect", "saved", cwd=home)
+    assert (done.status, done.stdout) == (2, "")
     assert done.stderr.startswith("error[no_terminal]: ")
