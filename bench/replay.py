@@ -6,6 +6,7 @@ import gc
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 from hotseat.engine.inspector.inspector import Inspector
 from hotseat.engine.machine import compile_game
@@ -78,7 +79,7 @@ def replay_jump() -> list[Row]:
         spent = 0.0
         for _ in range(JUMPS):
             timeline, wanted = _opened(data), rng.randint(0, LONG)
-            spent += _cpu_ms(lambda: timeline.frame(wanted))  # noqa: B023
+            spent += _cpu_ms(partial(timeline.frame, wanted))
         return spent / JUMPS
 
     return [_beside_materialize("replay_jump", data, jumps)]
@@ -104,7 +105,7 @@ def replay_envelope_jump() -> list[Row]:
         for _ in range(JUMPS):
             timeline = open_timeline(GAME, read_envelope(text))
             wanted = rng.randint(0, LONG)
-            spent += _cpu_ms(lambda: timeline.frame(wanted))  # noqa: B023
+            spent += _cpu_ms(partial(timeline.frame, wanted))
         return spent / JUMPS
 
     return [_beside_envelope("replay_envelope_jump", text, jumps)]

@@ -7,13 +7,13 @@ matter. `gc=False` as for snapshots.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import msgspec
 
 from .frozen import FDict
 from .jsonvalue import Json
-from .snapshot import Snapshot
+from .snapshot import Position, Snapshot
 
 __all__ = [
     "TIMEOUT_EVENT",
@@ -110,6 +110,25 @@ class TransitionRecord(msgspec.Struct, frozen=True, gc=False):
     target: str
     target_path: tuple[str, ...]
     turn: str
+
+    @classmethod
+    def unasked(cls, event: str, source: Position, target: Position) -> Self:
+        """Of a step that no transition of the game led to: none was evaluated."""
+        return cls(
+            enqueued=(),
+            event=event,
+            evaluations=(),
+            source=source.name,
+            source_path=source.path,
+            matched_from=source.name,
+            matched_from_path=source.path,
+            profile=None,
+            resolver=None,
+            rng=None,
+            target=target.name,
+            target_path=target.path,
+            turn="preserve",
+        )
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):

@@ -254,20 +254,6 @@ class _Making(msgspec.Struct, frozen=True):
             source.turn,
             "takeback",
         )
-        taken = TransitionRecord(
-            enqueued=(),
-            event=TAKEBACK_EVENT,
-            evaluations=(),
-            source=source.name,
-            source_path=source.path,
-            matched_from=source.name,
-            matched_from_path=source.path,
-            profile=None,
-            resolver=None,
-            rng=None,
-            target=target.name,
-            target_path=target.path,
-            turn="preserve",
-        )
+        taken = TransitionRecord.unasked(TAKEBACK_EVENT, source, target)
         after = msgspec.structs.replace(state, revision=before.revision + 1)
         return Batch((Step("takeback", event, taken, after),), after)

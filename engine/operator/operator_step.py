@@ -26,19 +26,5 @@ def operator_batch(
     """The batch that leads to `after`; `payload` is what the operator said, frozen."""
     source, target = before.position, after.position
     came = EventRecord(f"op:{op}", now, event, payload, None, source.turn, kind)
-    taken = TransitionRecord(
-        enqueued=(),
-        event=event,
-        evaluations=(),
-        source=source.name,
-        source_path=source.path,
-        matched_from=source.name,
-        matched_from_path=source.path,
-        profile=None,
-        resolver=None,
-        rng=None,
-        target=target.name,
-        target_path=target.path,
-        turn="preserve",
-    )
+    taken = TransitionRecord.unasked(event, source, target)
     return Batch((Step(kind, came, taken, after),), after)

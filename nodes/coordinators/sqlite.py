@@ -208,10 +208,11 @@ class SqliteCoordinator:
         while not session.lost:
             await anyio.sleep(period_s)
             now_ms = self._clock.now_ms()
+            renew = partial(
+                CoordinatorFile.renew_session, session=session.id, now_ms=now_ms
+            )
             try:
-                session.lost = not await self._write(
-                    lambda file: file.renew_session(session.id, now_ms)  # noqa: B023
-                )
+                session.lost = not await self._write(renew)
             except CoordinatorUnavailable as error:
                 log.warning("session_not_renewed", session=session.id, error=str(error))
 

@@ -80,18 +80,17 @@ async def edit_shard(
         changed = change(record)
         if changed is None:
             return record
-        wanted = changed
 
-        def encode() -> bytes:
+        def encode(wanted: ShardRecord = changed) -> bytes:
             claim = f"operator-{op}.{next(numbers)}"
-            return encode_record(replace(wanted, claim=claim))  # noqa: B023
+            return encode_record(replace(wanted, claim=claim))
 
         try:
             settled = await settle_write(coordinator, key, revision, encode)
         except CoordinatorUnavailable as error:
             raise refusal_of(error) from error
         if settled.landed:
-            return wanted
+            return changed
     raise CommandFailed(
         "contended", f"Shard {shard} is changed all the time: ask again."
     )

@@ -7,6 +7,7 @@ its own. Every check gets a fresh store.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -167,11 +168,9 @@ async def check_a_newer_schema_is_left_alone(rig: ProfileStoreRig) -> None:
         author = rig.open(game_of_schema(new))
         await author.save(name, "new", expected=ABSENT)
         store = rig.open(game_of_schema(old))
-        await _refuses(ProfileSchemaNewer, lambda: store.load(name))  # noqa: B023
-        await _refuses(
-            ProfileSchemaNewer,
-            lambda: store.save(name, "old", expected=1),  # noqa: B023
-        )
+        load, save = partial(store.load, name), partial(store.save, name, "old")
+        await _refuses(ProfileSchemaNewer, load)
+        await _refuses(ProfileSchemaNewer, partial(save, expected=1))
         assert _there(await author.load(name)).data == "new"
 
 
@@ -192,11 +191,9 @@ async def check_names_are_plain(rig: ProfileStoreRig) -> None:
     """No name reaches beyond the store, or is two names to some other store."""
     store = rig.open(game_of_schema(1))
     for name in BAD_NAMES:
-        await _refuses(ProfileNameInvalid, lambda: store.load(name))  # noqa: B023
-        await _refuses(
-            ProfileNameInvalid,
-            lambda: store.save(name, 1, expected=ABSENT),  # noqa: B023
-        )
+        load, save = partial(store.load, name), partial(store.save, name, 1)
+        await _refuses(ProfileNameInvalid, load)
+        await _refuses(ProfileNameInvalid, partial(save, expected=ABSENT))
     for name in ("", "a/b", ".."):
         try:
             rig.open(game_of_schema(1, name or ".hidden"))
