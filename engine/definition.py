@@ -104,8 +104,8 @@ def define_game(
 
     Seats come from exactly one of `max_players` (then they are "0", "1", ...) and
     `player_ids`. `min_players` defaults to all of them. `resign` is the event (else the
-    one of that name) that gives up a seat. `migrate(G, from_version)` makes G of another
-    version's, `imagine(ctx)` one that could stand behind the view of a seat.
+    one of that name) that gives up a seat. `migrate(G, from_version)` makes G of
+    another version, `imagine(ctx)` one that could stand behind the view of a seat.
 
     Raises:
         DefinitionError: a part is of the wrong kind, or the seats are not clear.
