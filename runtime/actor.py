@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 import anyio
 
 from ..engine.limits import G_BYTES_MAX
+from ..engine.step import Batch
 from . import command
 from .actor_context import ActorContext, CreateAgain, Intervened, Message
 from .budget import BudgetExceeded, OverrunTally
@@ -60,7 +61,12 @@ class MatchActor:
             options.mailbox_messages_max, options.mailbox_bytes_max
         )
         self.subscribers = Subscribers(
-            self.epoch, options, context.guard, self._on_overrun, context.history
+            self.epoch,
+            options,
+            context.guard,
+            self._on_overrun,
+            context.history,
+            self._retold,
         )
         source = context.source
         self.ledger = Ledger(
@@ -457,6 +463,12 @@ class MatchActor:
             return
         if len(self.mailbox):
             self.wake()
+
+    def _retold(self, since: int) -> Sequence[Batch]:
+        source = self._context.source
+        if source is None:
+            return ()
+        return source.batches(self.match, since, self._context.options.steps_kept)
 
     def _on_abandon(self, unsent: int) -> None:
         self._stop(StopReason.DEPOSED, "no_owner", unsent)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..engine.record import Record
+from ..engine.step import Batch
 from .journal import MatchLine
 from .match_state import MatchState
 
@@ -36,6 +37,10 @@ class MatchSource(Protocol):
         self, match: str, first: int, last: int, bytes_max: int
     ) -> tuple[tuple[int, bytes], ...]:
         """(index, packed state) after some of the records from `first` to `last`."""
+
+    def batches(self, match: str, since: int, records_max: int) -> tuple[Batch, ...]:
+        """What was done after the revision `since`, played back; nothing, if that
+        takes more than so many records."""
 
     def quarantine(self, match: str, code: str) -> None:
         """Set the match apart on this node."""

@@ -7,7 +7,7 @@ and revision, however many watch it. Nothing here sees what is not committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
 import msgspec
@@ -72,9 +72,11 @@ class Subscribers:
         guard: Guard = NO_GUARD,
         on_overrun: Callable[[str, BudgetExceeded], bool] = lambda seat, stop: False,
         history: int = 0,
+        retold: Callable[[int], Sequence[Batch]] = lambda since: (),
     ) -> None:
         """`on_overrun` is told the seat whose view took too long; it says if that was
-        once too often: then no more views are drawn."""
+        once too often: then no more views are drawn. `retold` gives what was done after
+        a revision, from the log, or nothing."""
         self._epoch = epoch
         self._options = options
         self._guard = guard
@@ -82,6 +84,8 @@ class Subscribers:
         self._history = history
         self._by_asker: dict[tuple[_Asker, str], Subscriber] = {}
         self._steps: list[Step] = []
+        self._retold = retold
+        self._forgotten = -1  # what came next is not to be had from the log, either
         self._flushed: tuple[int, int] | None = None  # revision, credit_ms
         self._owing = False
         self._faults: list[tuple[str, Fault]] = []
@@ -161,6 +165,7 @@ class Subscribers:
         self._owing = False
         if not self._by_asker:
             return []
+        self._recall(state.revision)
         drawing = _Drawing(
             state, self._epoch, self._steps, self._options, self._history
         )
@@ -171,6 +176,29 @@ class Subscribers:
                 if drawing.given_up:
                     break
         return deliveries
+
+    def _recall(self, revision: int) -> None:
+        """Have the steps from the log that a page has missed, if they are few: who has
+        just taken the match over, or loaded it, has kept none."""
+        least = max(self._forgotten, revision - self._options.steps_kept - 1)
+        missed = (s.revision for s in self if s.whole and s.revision is not None)
+        since = min((seen for seen in missed if seen > least), default=revision)
+        first = self._steps[0].snapshot.revision if self._steps else revision + 1
+        if since >= min(first - 1, revision):
+            return
+        steps = [
+            step
+            for batch in self._retold(since)
+            for step in batch.steps
+            if since < step.snapshot.revision < first
+        ]
+        told = [step.snapshot.revision for step in steps]
+        upgraded = any(step.kind == "upgrade" for step in steps)
+        room = self._options.steps_kept - len(self._steps)
+        if told == list(range(since + 1, first)) and len(told) <= room and not upgraded:
+            self._steps[:0] = steps
+        else:
+            self._forgotten = since
 
     def take_faults(self) -> list[tuple[str, Fault]]:
         """(seat, fault) of views that failed since the last time.

@@ -22,6 +22,7 @@ from itertools import islice
 from operator import attrgetter
 
 from ...engine.record import Record
+from ...engine.step import Batch
 from ..control_plane import SHARDS_MAX
 from ..errors import CodecError, JournalCorrupt
 from ..fitness import Games
@@ -265,6 +266,17 @@ class ReplicaStates:
             return tuple([unpack_record(one) for one in packed])
         except CodecError as error:
             raise JournalCorrupt(f"match {match}: {error}") from error
+
+    def batches(self, match: str, since: int, records_max: int) -> tuple[Batch, ...]:
+        """What was done after the revision `since`, played back; nothing, if that takes
+        more than so many records, or cannot be done here."""
+        held = self._held(match)
+        if held is None or held.code:
+            return ()
+        try:
+            return self._roster.restorer.batches(held, since, records_max)
+        except CannotRestore:
+            return ()  # whoever needs the state itself will say so
 
     def marks(
         self, match: str, first: int, last: int, bytes_max: int

@@ -13,16 +13,18 @@ from ...engine.errors import DigestMismatchError, EngineError, ReplayError
 from ...engine.jsonvalue import Json
 from ...engine.machine import Machine
 from ...engine.record import Record, RecordKind
+from ...engine.step import Batch
 from ..errors import CodecError, JournalCorrupt, RuntimeFault
 from ..games import UnknownGame
 from ..journal import StoreReader
 from ..match import redo
+from ..match_change import Change
 from ..match_codec import FindMachine, unpack_state
 from ..match_state import MatchState
 from ..record_codec import unpack_record
 from .hot_match import HotMatch
 
-__all__ = ["CannotRestore", "Restorer", "play"]
+__all__ = ["CannotRestore", "Restorer", "again", "play"]
 
 # Bytes of history that are read at once.
 _PAGE_BYTES = 256 * 1024
@@ -112,6 +114,35 @@ class Restorer:
             )
         return state
 
+    def batches(
+        self, match: HotMatch, since: int, records_max: int
+    ) -> tuple[Batch, ...]:
+        """What was done after the revision `since`, up to the last record.
+
+        Nothing, if that takes more than `records_max` records from the stored state,
+        or from the beginning.
+
+        Raises:
+            CannotRestore: Why not.
+        """
+        first = max(0, match.index + 1 - records_max)
+        packed = tuple(self._records(match, first, match.index))
+        behind = [_read(one).revision_after > since for one in packed]
+        if True not in behind or (behind[0] and first):
+            return ()
+        wanted = first + behind.index(True)
+        state = self._stored(match, wanted - 1)
+        begin = 0 if state is None else state.index + 1
+        if begin < first:
+            return ()
+        batches = []
+        for one in packed[begin - first :]:
+            change = again(self._find_machine, state, one)
+            state = change.state
+            if state.index >= wanted and change.batch is not None:
+                batches.append(change.batch)
+        return tuple(batches)
+
     def history_end(self, match: str, after: int) -> int:
         """The number of the last record in the stored history, at least `after`."""
         try:
@@ -170,22 +201,39 @@ def play(
     Raises:
         CannotRestore: unknown_record, missing_game, divergent or recovery_failed.
     """
-    try:
-        record = unpack_record(packed)
-    except CodecError as error:
-        raise CannotRestore("unknown_record", str(error)) from error
+    return again(find_machine, state, packed).state
+
+
+def again(find_machine: FindMachine, state: MatchState | None, packed: bytes) -> Change:
+    """What one more packed record did.
+
+    Raises:
+        CannotRestore: unknown_record, missing_game, divergent or recovery_failed.
+    """
+    record = _read(packed)
     if record.kind not in _KNOWN_KINDS:
         why = f"record {record.index} is of kind {record.kind}"
         raise CannotRestore("unknown_record", why)
     machine = _machine_for(find_machine, state, record)
     try:
-        return redo(machine, state, record).state
+        return redo(machine, state, record)
     except (DigestMismatchError, ReplayError, EngineError) as error:
         raise CannotRestore("divergent", str(error)) from error
     except Exception as error:  # author code, outside of what the engine guards
         raise CannotRestore(
             "recovery_failed", f"record {record.index}: {type(error).__name__}: {error}"
         ) from error
+
+
+def _read(packed: bytes) -> Record:
+    """
+    Raises:
+        CannotRestore: unknown_record.
+    """
+    try:
+        return unpack_record(packed)
+    except CodecError as error:
+        raise CannotRestore("unknown_record", str(error)) from error
 
 
 def _machine_for(

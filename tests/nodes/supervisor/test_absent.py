@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from hotseat.engine.record import Record
+from hotseat.engine.step import Batch
 from hotseat.nodes.supervisor.absent import absence_code, is_behind
 from hotseat.runtime.frame import Moved, Sync
 from hotseat.runtime.journal import MatchLine
@@ -50,6 +51,9 @@ class Lines:
     def marks(
         self, match: str, first: int, last: int, bytes_max: int
     ) -> tuple[tuple[int, bytes], ...]:
+        return ()
+
+    def batches(self, match: str, since: int, records_max: int) -> tuple[Batch, ...]:
         return ()
 
     def quarantine(self, match: str, code: str) -> None:
