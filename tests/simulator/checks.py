@@ -44,6 +44,7 @@ class Checks:
         self._ackers: dict[tuple[int, int], str] = {}
         self._views: dict[tuple[str, int, str], bytes] = {}
         self._records: dict[int, ShardRecord] = {}
+        self._changed_us: dict[int, int] = {}
         self._widest: dict[tuple[int, int], int] = {}
         """By shard and epoch: the most copies that were ever in sync."""
         self._idents = {world.keys.replica(node): "" for node in world.nodes}
@@ -238,6 +239,7 @@ class Checks:
         self._widest[place] = max(self._widest.get(place, 0), len(record.isr))
         before = self._records.get(shard)
         self._records[shard] = record
+        self._changed_us[shard] = self._world.scheduler.now_us
         members = ",".join(node for node, _ in record.isr)
         self._world.trace.note(
             f"record {shard}: {record.owner} epoch {record.epoch} isr {members}"
@@ -272,3 +274,7 @@ class Checks:
     def record(self, shard: int) -> ShardRecord | None:
         """The newest record of a shard."""
         return self._records.get(shard)
+
+    def changed_us(self, shard: int) -> int:
+        """When its record was written last."""
+        return self._changed_us[shard]

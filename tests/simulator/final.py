@@ -37,6 +37,9 @@ played again, here, or from the beginning since what was stored cannot be read."
 JUST_FOLDED_MS = 500
 """A match that has come home so recently may not be known there yet."""
 
+JUST_MOVED_MS = 500
+"""A match that is over is moved to where its home is, whenever it ends."""
+
 PROGRESS_MS = 3_500
 """Every player must have been answered so recently."""
 
@@ -103,11 +106,20 @@ def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
     spare = set(world.nodes) - wanted - unfit
     if lacking - unfit or (lacking and spare and _goes_on(world, shard)):
         raise Violation("I13", f"shard {shard} is not in sync as wanted: {record}")
-    if not lacking and members - wanted - {record.owner}:
+    extra = members - wanted - {record.owner}
+    if record.move is not None and _is_fresh(world, shard):
+        extra -= {record.move.to}  # it has come to take the shard over
+    if not lacking and extra:
         raise Violation("I13", f"shard {shard} has more copies than wanted: {record}")
     for node, ident in record.isr:
         if ident in world.dead_idents:
             raise Violation("I12", f"{node} {ident} is in sync, and dead: {record}")
+
+
+def _is_fresh(world: World, shard: int) -> bool:
+    """Its record was written a moment ago: what it says is under way."""
+    age_us = world.scheduler.now_us - world.checks.changed_us(shard)
+    return age_us < JUST_MOVED_MS * MS
 
 
 def _check_states(
