@@ -23,13 +23,13 @@ from ..client.shell import ClientStatistics
 from ..cluster_dir import ClusterDir
 from ..games import Games
 from ..node.health import Health
+from ..seat_secret import seat_secrets
 from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
 from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
 from .connection import SILENT_BEATS_MAX
 from .gateway import Gateway, GatewayStatistics
-from .seat_secret import seat_secrets
 
 __all__ = ["PRINCIPAL", "STATISTICS", "run_gateway", "server_config"]
 

@@ -26,7 +26,7 @@ from hotseat.nodes.client import RemoteMatch
 from hotseat.nodes.client.shell import Client
 from hotseat.nodes.gateway.app import gateway_app
 from hotseat.nodes.gateway.gateway import Gateway
-from hotseat.nodes.gateway.seat_secret import seat_secrets
+from hotseat.nodes.seat_secret import seat_secrets
 from hotseat.nodes.supervisor.supervisor import Supervisor
 from hotseat.nodes.tokens import KeySet, SigningKey, Tokens
 from hotseat.runtime.clock import Clock, SystemClock

@@ -1,7 +1,8 @@
-"""The secret by which gateways hold a seat.
+"""The secret by which gateways hold a seat for a player, and bots their own.
 
 Derived from the cluster's secret, so that every gateway of a cluster can take every
-seat that a token grants, and none has anything to remember.
+seat that a token grants, and every bots process a bot's seat, and none has anything to
+remember.
 """
 
 from __future__ import annotations
