@@ -27,6 +27,7 @@ from ..runtime.options import SupervisorOptions
 from ..runtime.replication.options import ReplicationOptions
 
 __all__ = [
+    "BotsConfig",
     "ClusterConfig",
     "Config",
     "Durability",
@@ -285,8 +286,69 @@ class GatewayConfig(Section):
     send_timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
     """A player who takes nothing for so long is let go."""
 
+    open_lobbies: bool = False
+    """Whether anybody may open a lobby, without a token."""
+
+    lobbies_per_min: Annotated[float, Field(gt=0, le=10_000)] = 6.0
+    """That one address may open without a token, in the long run."""
+
+    reservation_s: Annotated[float, Field(ge=3, le=3_600)] = 60.0
+    """How long a lobby keeps a seat for somebody of whom nothing is heard."""
+
+    lobby_idle_s: Annotated[float, Field(ge=10, le=2_592_000)] = 1_800.0
+    """How long a lobby stays open while nobody is there."""
+
     stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 3.0
     """How long a gateway that was told to stop may take to let its players go."""
+
+
+class BotsConfig(Section):
+    """One bots process: which bots it has, and what they may cost."""
+
+    bots: tuple[str, ...] = ()
+    """Bots beside our own: NAME=module:attribute."""
+
+    inbox: Address | None = None
+    """Where nodes reach it. Unset: at the address that they see this machine at."""
+
+    workers: Annotated[int, Field(ge=1, le=64)] = 2
+    """Processes that decide: so many decisions are made at once."""
+
+    worker_mib: Annotated[int, Field(ge=0)] = 512
+    """What the data of each of them may take. 0: there is no limit."""
+
+    think_s: Annotated[float, Field(gt=0, le=60)] = 0.5
+    """How long a bot is asked to think; less while more bots wait than workers are."""
+
+    limit_s: Annotated[float, Field(gt=0, le=120)] = 5.0
+    """A bot that takes longer is ended."""
+
+    tries: Annotated[int, Field(ge=1, le=10)] = 2
+    """How often it is asked in one turn before an action is chosen at random."""
+
+    spare_after_s: Annotated[float, Field(gt=0, le=3_600)] = 10.0
+    """How long a turn stands before a spare process plays it."""
+
+    poll_s: Annotated[float, Field(gt=0, le=60)] = 1.0
+    """Between two looks for rooms."""
+
+    rooms_max: Annotated[int, Field(ge=1, le=8192)] = 1000
+    """Rooms at once; others wait until one of them ends."""
+
+    seed: str = ""
+    """Of all chance in decisions. Unset: drawn at each start."""
+
+    stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 3.0
+    """How long it may take to stop before it is killed."""
+
+    @model_validator(mode="after")
+    def _thinks_in_time(self) -> BotsConfig:
+        if self.think_s >= self.limit_s:
+            raise OptionFaults(
+                (f"think_s ({self.think_s:g}) must be less than limit_s "
+                 f"({self.limit_s:g})",)
+            )
+        return self
 
 
 class Config(BaseSettings):
@@ -299,6 +361,7 @@ class Config(BaseSettings):
     log: LogConfig = LogConfig()
     metrics: MetricsConfig = MetricsConfig()
     gateway: GatewayConfig = GatewayConfig()
+    bots: BotsConfig = BotsConfig()
     link: Annotated[LinkOptions, _none_of(LinkOptions.faults)] = LinkOptions()
     supervisor: Annotated[SupervisorOptions, _none_of(SupervisorOptions.validate)] = (
         SupervisorOptions()

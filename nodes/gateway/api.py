@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ..client import ClientError, Refusal, RemoteMatch
+from ..lobby.room_game import ROOM_GAME
 from ..telemetry import get_logger
 from ..tokens import Grant, TokenError
 from .api_bodies import (
@@ -33,8 +34,9 @@ from .api_bodies import (
     SeatLink,
 )
 from .gateway import Gateway, TooManyFailures
+from .lobby_links import page_link
 
-__all__ = ["Api"]
+__all__ = ["KEY", "Api", "Refused", "json_answer"]
 
 Body = TypeVar("Body")
 
@@ -53,12 +55,29 @@ _STATUS: Mapping[str, int] = {
     "token_wrong_match": 403,
     "token_wrong_scope": 403,
     "too_large": 413,
+    "unknown_inspection": 404,
     "unknown_match": 404,
+    "unknown_revision": 404,
 }
 """By code; other refusals are 422, tokens 401, an unreachable cluster 503."""
 
 _AWAY = frozenset(
-    {"degraded", "moved", "no_owner", "node_full", "not_committed", "retry", "stopping"}
+    {
+        "cluster_unreachable",
+        "coordinator_away",
+        "degraded",
+        "door_timeout",
+        "door_unreachable",
+        "moved",
+        "no_owner",
+        "node_full",
+        "node_gone",
+        "not_committed",
+        "operation_timeout",
+        "retry",
+        "stopping",
+        "too_slow",
+    }
 )
 
 log = get_logger()
@@ -76,7 +95,7 @@ class Api:
     """The pages of one gateway; each takes a request and gives its answer."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+        self.gateway = gateway
 
     def page(
         self, answer: Callable[[Request], Awaitable[Response]]
@@ -84,7 +103,7 @@ class Api:
         """The page with its refusals turned into answers."""
 
         async def guarded(request: Request) -> Response:
-            self._gateway.counts.requests += 1
+            self.gateway.counts.requests += 1
             try:
                 return await answer(request)
             except TokenError as error:
@@ -110,15 +129,17 @@ class Api:
 
     async def create(self, request: Request) -> Response:
         """POST /api/matches"""
-        grant = self._granted(request, "create")
-        asked = await self._body(request, NewMatch)
+        grant = self.granted(request, "create")
+        asked = await self.body(request, NewMatch)
+        if asked.game == ROOM_GAME:
+            raise Refused("unknown_game", "Lobbies are opened at /api/lobbies.")
         key = request.headers.get("idempotency-key", secrets.token_hex(16))
         if not KEY.fullmatch(key):
             raise Refused(
                 "malformed_request",
                 "An Idempotency-Key is 1 to 128 printable characters without spaces.",
             )
-        match = await self._gateway.client.create(
+        match = await self.gateway.client.create(
             asked.game,
             players=asked.players,
             config=asked.config,
@@ -128,18 +149,18 @@ class Api:
         )
         if isinstance(match, Refusal):
             raise Refused(match.code, match.message)
-        return _json(self._created(match, asked.ttlS), 201)
+        return json_answer(self._created(match, asked.ttlS), 201)
 
     async def invite(self, request: Request) -> Response:
         """POST /api/matches/{match}/tokens"""
-        self._granted(request, "invite")
-        asked = await self._body(request, NewToken)
-        match = self._match(request)
+        self.granted(request, "invite")
+        asked = await self.body(request, NewToken)
+        match = self.named(request)
         try:
             link = self._link(match, asked.epoch, asked.seat, asked.ttlS)
         except ValueError as error:
             raise Refused("malformed_request", f"{error}.") from error
-        return _json(link, 201)
+        return json_answer(link, 201)
 
     async def state(self, request: Request) -> Response:
         """GET /api/matches/{match}"""
@@ -151,7 +172,7 @@ class Api:
             place.close()
         if isinstance(view, Refusal):
             raise Refused(view.code, view.message)
-        return _json(
+        return json_answer(
             MatchState(
                 id=view.match,
                 epoch=match.epoch,
@@ -168,7 +189,7 @@ class Api:
     async def replay(self, request: Request) -> Response:
         """GET /api/matches/{match}/replay"""
         match = self._watched(request)
-        made = await self._gateway.replays.of(match)
+        made = await self.gateway.replays.of(match)
         if isinstance(made, Refusal):
             raise Refused(made.code, made.message)
         name = f'attachment; filename="{match.id}.json"'
@@ -178,18 +199,36 @@ class Api:
             headers={"content-disposition": name, "cache-control": "private"},
         )
 
-    def _granted(self, request: Request, scope: str, match: str | None = None) -> Grant:
-        """
+    async def frames(self, request: Request) -> Response:
+        """GET /api/matches/{match}/frames"""
+        match = self.named(request)
+        grant = self.granted(request, "watch", match)
+        remote = self.gateway.client.join(match, self.epoch(request, grant))
+        made = await self.gateway.replays.film(remote, grant.seat)
+        if isinstance(made, Refusal):
+            raise Refused(made.code, made.message)
+        return Response(
+            made,
+            media_type="application/json",
+            headers={"cache-control": "private"},
+        )
+
+    def granted(
+        self, request: Request, scope: str | None = None, match: str | None = None
+    ) -> Grant:
+        """What the request's token grants; with a scope, it must allow that.
+
         Raises:
             TokenError, TooManyFailures, Refused: The request may not be served.
         """
-        gateway = self._gateway
+        gateway = self.gateway
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
             token = request.query_params.get("token", "")
         address = "" if request.client is None else request.client.host
         grant = gateway.admit(token.strip(), address)
-        grant.needs(scope, match)
+        if scope is not None:
+            grant.needs(scope, match)
         if not gateway.requests.take(grant.id, anyio.current_time()):
             gateway.counts.busy += 1
             raise Refused("busy", "Too many requests at once. Wait a little.")
@@ -197,23 +236,30 @@ class Api:
 
     def _watched(self, request: Request) -> RemoteMatch:
         """The match that the token is for."""
-        match = self._match(request)
-        grant = self._granted(request, "watch", match)
-        epoch = grant.epoch
-        if grant.kind == "operator":
-            text = request.query_params.get("epoch", "")
-            if not (text.isascii() and text.isdigit() and len(text) <= 15):
-                raise Refused(
-                    "malformed_request", "An operator says the match's epoch."
-                )
-            epoch = int(text)
-        return self._gateway.client.join(match, epoch)
+        match = self.named(request)
+        grant = self.granted(request, "watch", match)
+        return self.gateway.client.join(match, self.epoch(request, grant))
 
-    def _match(self, request: Request) -> str:
+    def epoch(self, request: Request, grant: Grant) -> int:
+        """Which life of the match is meant.
+
+        Raises:
+            Refused: An operator has to say so.
+        """
+        if grant.kind != "operator":
+            return grant.epoch
+        text = request.query_params.get("epoch", "")
+        if not (text.isascii() and text.isdigit() and len(text) <= 15):
+            raise Refused("malformed_request", "An operator says the match's epoch.")
+        return int(text)
+
+    def named(self, request: Request) -> str:
+        """The match in the path."""
         return str(request.path_params["match"])
 
-    async def _body(self, request: Request, kind: type[Body]) -> Body:
-        """
+    async def body(self, request: Request, kind: type[Body]) -> Body:
+        """What was sent, as that.
+
         Raises:
             Refused: It is too large, or not what is wanted.
         """
@@ -221,7 +267,7 @@ class Api:
         async with aclosing(request.stream()) as chunks:
             async for chunk in chunks:
                 data += chunk
-                if len(data) > self._gateway.options.message_bytes_max:
+                if len(data) > self.gateway.options.message_bytes_max:
                     raise Refused("too_large", "The body is too large.")
         try:
             return msgspec.json.decode(bytes(data), type=kind)
@@ -239,7 +285,7 @@ class Api:
             game=match.game,
             version=match.version,
             seats=[
-                SeatLink(seat, link.token, link.url, link.expiresS)
+                SeatLink(seat, link.token, link.url, link.expiresS, link.page)
                 for seat, link in zip(match.seats, links, strict=True)
             ],
             spectator=spectator,
@@ -252,7 +298,7 @@ class Api:
         Raises:
             ValueError: There can be no such token.
         """
-        gateway = self._gateway
+        gateway = self.gateway
         ttl_s = gateway.options.token_ttl_s if ttl_s is None else ttl_s
         tokens = gateway.tokens
         if seat is None:
@@ -261,10 +307,12 @@ class Api:
             token = tokens.seat(match, epoch, seat, ttl_s)
         expires_s = int(tokens.read(token).expires_s)
         place = re.sub("^http", "ws", gateway.url)
-        return Link(token, f"{place}/rooms/{match}?token={token}", expires_s)
+        url = f"{place}/rooms/{match}?token={token}"
+        return Link(token, url, expires_s, page_link(gateway, token))
 
 
-def _json(body: Any, status: int = 200) -> Response:
+def json_answer(body: Any, status: int = 200) -> Response:
+    """An answer that nobody keeps."""
     return Response(
         msgspec.json.encode(body),
         status,
@@ -274,7 +322,7 @@ def _json(body: Any, status: int = 200) -> Response:
 
 
 def _error(code: str, message: str, status: int) -> Response:
-    answer = _json(ErrorBody(ErrorSaid(code, message)), status)
+    answer = json_answer(ErrorBody(ErrorSaid(code, message)), status)
     if status in (429, 503):
         answer.headers["retry-after"] = "1"
     return answer

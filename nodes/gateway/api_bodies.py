@@ -47,11 +47,13 @@ class NewToken(_Asked, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A token, and the WebSocket that it opens. `expiresS` is seconds since 1970."""
+    """A token, and the WebSocket and the page that it opens. `expiresS` is seconds
+    since 1970."""
 
     token: str
     url: str
     expiresS: int
+    page: str
 
 
 class SeatLink(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ class SeatLink(msgspec.Struct, frozen=True):
     token: str
     url: str
     expiresS: int
+    page: str
 
 
 class CreatedMatch(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,6 +17,8 @@ from .api import Api
 from .close_code import CloseCode
 from .connection import Connection
 from .gateway import Gateway
+from .lobby_api import routes as lobby_routes
+from .lobby_connection import LobbyConnection
 from .openapi import openapi_document
 from .operator_api import routes as operator_routes
 from .secured import secured
@@ -22,7 +26,11 @@ from .secured import secured
 __all__ = ["gateway_app"]
 
 
-ROOMS = "/rooms/"
+SOCKETS: Mapping[str, type[Connection] | type[LobbyConnection]] = {
+    "rooms": Connection,
+    "lobbies": LobbyConnection,
+}
+"""WebSockets, by the first part of their path; the second is a match."""
 
 
 def gateway_app(gateway: Gateway) -> ASGIApp:
@@ -38,11 +46,12 @@ def gateway_app(gateway: Gateway) -> ASGIApp:
             return
         socket = WebSocket(scope, receive, send)
         path: str = scope["path"]
-        match = path.removeprefix(ROOMS)
-        if path == match or "/" in match:
+        kind, _, match = path[1:].partition("/")
+        served = SOCKETS.get(kind)
+        if served is None or not match or "/" in match:
             await socket.close(CloseCode.UNKNOWN_MATCH, "unknown_path")
         else:
-            await Connection(gateway, socket, match).run()
+            await served(gateway, socket, match).run()
 
     return app
 
@@ -71,9 +80,11 @@ def _pages(gateway: Gateway) -> Starlette:
                 "/api/matches/{match}/tokens", api.page(api.invite), methods=["POST"]
             ),
             Route("/api/matches/{match}/replay", api.page(api.replay)),
+            Route("/api/matches/{match}/frames", api.page(api.frames)),
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),
+            *lobby_routes(gateway),
             *operator_routes(gateway),
             *page_routes(gateway),
         ]

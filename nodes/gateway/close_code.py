@@ -16,6 +16,7 @@ __all__ = ["CLOSE_MEANINGS", "CloseCode", "close_code_of"]
 class CloseCode(IntEnum):
     """What a close frame says. Its reason is a code as text, such as `replaced`."""
 
+    DONE = 1000
     RESTART = 1012
     AGAIN = 1013
     MALFORMED = 4400
@@ -30,6 +31,7 @@ class CloseCode(IntEnum):
 
 CLOSE_MEANINGS: Mapping[CloseCode, str] = MappingProxyType(
     {
+        CloseCode.DONE: "The lobby is shut. There is nothing to come back to.",
         CloseCode.RESTART: "The gateway stops. Connect again, to any.",
         CloseCode.AGAIN: "It has no room, or reaches no node. Connect again later.",
         CloseCode.MALFORMED: "A message was none of the protocol. Mend the client.",

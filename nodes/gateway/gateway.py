@@ -17,6 +17,7 @@ from ...config import GatewayConfig
 from ...runtime.clock import Clock, SystemClock
 from ...runtime.games import GameRegistry
 from ..client import Client
+from ..lobby.door import Doors
 from ..tokens import Grant, TokenError, Tokens
 from .bucket import Buckets
 from .close_code import CloseCode
@@ -33,16 +34,20 @@ TOKEN_FAILURES_BURST = 10
 JOINS_PER_S, JOINS_BURST = 0.2, 20
 """How often a seat may be taken anew: each time is a record in the match's log."""
 
+LOBBIES_BURST = 10
+
 
 @dataclass(frozen=True, slots=True)
 class GatewayStatistics:
-    """`connections` and `seats` are now; the others count since the start."""
+    """Some are of now, those of `GAUGES`; the others count since the start."""
 
-    GAUGES: ClassVar[frozenset[str]] = frozenset({"connections", "seats"})
+    GAUGES: ClassVar[frozenset[str]] = frozenset({"connections", "seats", "lobbies"})
 
     connections: int
     seats: int
     """Of the connections, those that play."""
+    lobbies: int
+    """Lobbies in which somebody is who has a connection here."""
     opened: int
     """Connections that were let in."""
     refused: int
@@ -120,6 +125,7 @@ class Gateway:
         self.seat_secret = seat_secret
         self.options = options
         self.replays = Replays(games)
+        self.doors = Doors(client, seat_secret)
         self.url = url
         self.origins = Origins(options.allowed_origins, options.public_url)
         self.counts = Counts()
@@ -132,6 +138,10 @@ class Gateway:
         )
         """How often each token may ask the API."""
         self.joins = Buckets(JOINS_PER_S, JOINS_BURST, ADDRESSES_MAX)
+        self.lobbies = Buckets(
+            options.lobbies_per_min / 60, LOBBIES_BURST, ADDRESSES_MAX
+        )
+        """How often an address may open a lobby without a token."""
         self._connections: set[Connected] = set()
         self._seats: dict[tuple[str, str], Connected] = {}
         self._empty = anyio.Event()  # set: it stops, and the last player has left
@@ -201,6 +211,7 @@ class Gateway:
         return GatewayStatistics(
             len(self._connections),
             len(self._seats),
+            len(self.doors),
             *(getattr(counts, name) for name in Counts.__slots__),
         )
 

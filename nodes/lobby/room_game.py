@@ -9,8 +9,8 @@ public view.
       ^                   |
       +-- start_failed ---+        lobby, starting -- close, idle --> closed   (ended)
 
-Every gateway that sees `starting` opens the match under a key that the room's id gives,
-and says `started`: whoever is first, it is one match.
+Every gateway that sees `starting` opens the match under a key that the room's id and
+the number of the start give, and says `started`: whoever is first, it is one match.
 
 Rejections are the reasons of the lobby protocol, and `repeated`: that was done before.
 """
@@ -107,6 +107,7 @@ def setup(ctx: SetupContext) -> Json:
         "idleUntil": now + asked.idleMs,
         "ops": [],
         "assignments": [],
+        "starts": 0,
         "match": None,
         "epoch": None,
         "problem": None,
@@ -234,6 +235,7 @@ def start(G: Any, said: ByUser, now: int) -> Rejected | None:
     if problem is not None:
         return reject(problem)
     G["assignments"] = assignments(G)
+    G["starts"] += 1
     G["problem"] = None
     return None
 
@@ -333,6 +335,7 @@ def public_view(ctx: StateContext) -> Json:
         "availableBots": G["bots"],
         "config": G["config"],
         "assignments": G["assignments"],
+        "starts": G["starts"],
         "problem": G["problem"],
         "reason": G["reason"],
         "reservationMs": G["reservationMs"],

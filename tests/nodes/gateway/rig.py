@@ -61,6 +61,7 @@ class Page:
         self._here: MemoryObjectReceiveStream[Message]
         self._from_app, self._here = anyio.create_memory_object_stream(take_in)
         self.heard: list[Message] = []
+        self.passed_over = {"match"}  # messages that this page does not know
         self._to_app.send_nowait({"type": "websocket.connect"})
 
     async def say(self, **message: Any) -> None:
@@ -75,12 +76,14 @@ class Page:
         Raises:
             Closed: The socket is closed instead.
         """
-        message = await self._here.receive()
-        if message["type"] == "websocket.close":
-            raise Closed(message["code"], message["reason"])
-        said: Message = json.loads(message["text"])
-        self.heard.append(said)
-        return said
+        while True:
+            message = await self._here.receive()
+            if message["type"] == "websocket.close":
+                raise Closed(message["code"], message["reason"])
+            said: Message = json.loads(message["text"])
+            if said.get("type") not in self.passed_over:
+                self.heard.append(said)
+                return said
 
     async def hear_type(self, kind: str) -> Message:
         """The next message of that type; "snapshot" has none."""
@@ -189,13 +192,14 @@ class Rig:
         gateway: int = 0,
         take_in: float = math.inf,
         headers: Mapping[str, str] | None = None,
+        under: str = "rooms",
         **query: str,
     ) -> Page:
         """A page that connects."""
         page = Page(take_in)
         self.pages.append(page)
         asked = {"token": token, **query} if token is not None else query
-        path = f"/rooms/{match}"
+        path = f"/{under}/{match}"
         self._tasks.start_soon(
             page.run, self._apps[gateway], path, asked, headers or {}
         )
