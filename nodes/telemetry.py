@@ -67,7 +67,10 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "gateway_waits": "No node of the cluster answers yet: it is tried again.",
         "gateway_stopping": "The gateway was told to stop and lets its players go.",
         "gateway_stopped": "The gateway has stopped.",
+        "lobby_start_failed": "A lobby's match cannot be opened; its host is told.",
         "connection_failed": "A player's connection ended in a fault of our own.",
+        "match_inspected": "An operator looks into a match, on a page; on record.",
+        "operator_refused": "What an operator's page asked for could not be told.",
         "api_failed": "A request of the HTTP API ended in a fault of our own.",
         # coordinator
         "cluster_created": "This process was the first: it wrote the cluster's record.",

@@ -15,6 +15,7 @@ from .api_bodies import (
     NewMatch,
     NewToken,
 )
+from .operator_openapi import OPERATOR_SHAPES, operator_paths
 
 __all__ = ["openapi_document"]
 
@@ -48,7 +49,9 @@ _KEY = {
 def openapi_document(url: str) -> dict[str, Any]:
     """The document, for a gateway that players reach at `url`."""
     shapes = [NewMatch, NewToken, CreatedMatch, Link, MatchState, ErrorBody]
-    _, schemas = msgspec.json.schema_components(shapes, ref_template=REF)
+    shapes += OPERATOR_SHAPES
+    _, made = msgspec.json.schema_components(shapes, ref_template=REF)
+    schemas = msgspec.json.decode(msgspec.json.encode(made))  # defaults are tuples
     return {
         "openapi": "3.1.0",
         "info": {
@@ -99,6 +102,7 @@ def openapi_document(url: str) -> dict[str, Any]:
                     },
                 }
             },
+            **operator_paths(),
             "/healthz": {"get": _probe("healthz", "The gateway lives.")},
             "/readyz": {"get": _probe("readyz", "It reaches the cluster.")},
         },

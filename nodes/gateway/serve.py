@@ -94,6 +94,7 @@ async def run_gateway(config: Config, home: ClusterDir) -> None:
                 games,
                 config.gateway,
                 config.gateway.public_url or "",
+                place=home.path,
             )
             await _serve(gateway, config, home, stop)
         tasks.cancel_scope.cancel()

@@ -1,0 +1,183 @@
+"""A look at the whole cluster for operators' pages, however many of them there are.
+
+The nodes are asked once in `LOOK_S` at most, and only while somebody looks. Of the
+matches those are asked for in which something just happened.
+"""
+
+from __future__ import annotations
+
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import msgspec
+
+from ..operator.ask_cluster import find_cluster
+from ..operator.match_search import find_matches
+from ..operator.operation_search import find_operations
+from ..operator.rows import MatchRow, OperationRow
+from ..operator.survey import Survey, survey, with_rates
+from ..operator.survey_rows import ClusterRow, FoundMatches, ShardRow
+from ..operator_error import OperatorError
+
+__all__ = ["ClusterBody", "ClusterView", "HotMatchBody", "Look"]
+
+LOOK_S: Final = 1.0
+"""Between two looks."""
+
+SHARDS_MAX: Final = 512
+"""That are told: of more, those that something is the matter with."""
+
+ACTIVE_MS: Final = 10_000
+ACTIVE_MAX: Final = 500
+"""Of matches in which something happened within that time; of more, the first ones by
+shard and id."""
+
+HOTTEST_MAX: Final = 20
+OPERATIONS_MAX: Final = 30
+ALARMS_MAX: Final = 100
+
+
+class HotMatchBody(msgspec.Struct, frozen=True):
+    """A match, and how much its log has grown per second since the look before."""
+
+    match: MatchRow
+    recordsPerS: float
+
+
+class ClusterBody(msgspec.Struct, frozen=True):
+    """A look at the cluster. The rows are those of `hotseat status --json`,
+    `shard list --json` and so on. `atMs` is when, in ms since 1970. `hottest` is
+    `hottestOf` so many matches in which something just happened. `operations` are the
+    newest; null: no node could read them.
+    """
+
+    atMs: int
+    cluster: ClusterRow
+    shards: list[ShardRow]
+    shardsLeftOut: int
+    alarmsLeftOut: int
+    hottest: list[HotMatchBody]
+    hottestOf: int
+    moreActive: bool
+    operations: list[OperationRow] | None
+
+
+class Look:
+    """A body as it is sent, and a tag that changes with it."""
+
+    def __init__(self, body: ClusterBody) -> None:
+        self.json = msgspec.json.encode(body)
+        self.tag = f'"{blake2b(self.json, digest_size=12).hexdigest()}"'
+
+
+class ClusterView:
+    """Looks at the cluster whose folder is `place`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._lock = anyio.Lock()
+        self._look: Look | None = None
+        self._looked_s = 0.0
+        self._survey: Survey | None = None
+        self._records: dict[str, int] = {}
+
+    async def look(self) -> Look:
+        """The newest look; a new one if that is old.
+
+        Raises:
+            OperatorError: There is no cluster. That nodes are silent is in the look.
+        """
+        if self._look is not None and (self._fresh() or self._lock.locked()):
+            return self._look  # who looks now may have to wait for a silent node
+        async with self._lock:
+            if self._look is None or not self._fresh():
+                self._look = Look(await self._ask())
+                self._looked_s = anyio.current_time()
+            return self._look
+
+    async def find(
+        self, limit: int, sort: str, after: tuple[int, str] | None, **asked: Any
+    ) -> FoundMatches:
+        """See `find_matches`.
+
+        Raises:
+            OperatorError: See there.
+        """
+        home = await find_cluster(self._place)
+        return await find_matches(home, limit, sort=sort, after=after, **asked)
+
+    def _fresh(self) -> bool:
+        return anyio.current_time() < self._looked_s + LOOK_S
+
+    async def _ask(self) -> ClusterBody:
+        home = await find_cluster(self._place)
+        before, seen = self._survey, await survey(home)
+        seconds = 0.0 if before is None else seen.at_s - before.at_s
+        self._survey = seen
+        seen = with_rates(before, seen)
+        active: list[MatchRow] = []
+        more, operations = False, None
+        if seen.answered:
+            active, more = await self._active(home)
+            operations = await self._operations(home)
+        hottest = self._hottest(active, seconds)
+        shards = seen.shards
+        if len(shards) > SHARDS_MAX:
+            shards = tuple(sorted(shards, key=_worry, reverse=True)[:SHARDS_MAX])
+            shards = tuple(sorted(shards, key=lambda shard: shard.shard))
+        alarms = seen.cluster.alarms
+        return ClusterBody(
+            atMs=time.time_ns() // 1_000_000,
+            cluster=msgspec.structs.replace(seen.cluster, alarms=alarms[:ALARMS_MAX]),
+            shards=list(shards),
+            shardsLeftOut=len(seen.shards) - len(shards),
+            alarmsLeftOut=max(0, len(alarms) - ALARMS_MAX),
+            hottest=hottest,
+            hottestOf=len(active),
+            moreActive=more,
+            operations=operations,
+        )
+
+    async def _active(self, home: Any) -> tuple[list[MatchRow], bool]:
+        states = ["running", "waiting"]
+        try:
+            found = await find_matches(
+                home, ACTIVE_MAX, active_ms=ACTIVE_MS, states=states
+            )
+        except OperatorError:
+            return [], False  # they went away in between: the next look says so
+        return list(found.matches), found.more
+
+    async def _operations(self, home: Any) -> list[OperationRow] | None:
+        try:
+            found = await find_operations(home, OPERATIONS_MAX)
+        except OperatorError:
+            return None  # the coordinator is away: an alarm says so
+        return list(found.operations)
+
+    def _hottest(self, active: list[MatchRow], seconds: float) -> list[HotMatchBody]:
+        then = self._records
+        self._records = {row.match: row.records for row in active}
+        hot = [HotMatchBody(row, _rate(row, then, seconds)) for row in active]
+        hot.sort(key=lambda one: (-one.recordsPerS, -one.match.changed_ms))
+        return hot[:HOTTEST_MAX]
+
+
+def _rate(row: MatchRow, then: dict[str, int], seconds: float) -> float:
+    """Of a match that was not looked at before, nothing is known."""
+    if seconds <= 0 or row.match not in then:
+        return 0.0
+    return round(max(0, row.records - then[row.match]) / seconds, 2)
+
+
+def _worry(shard: ShardRow) -> tuple[bool, bool, bool, int, int]:
+    return (
+        not shard.serving,
+        bool(shard.short or shard.degraded),
+        bool(shard.moving_to or shard.learning),
+        max(shard.lag.values(), default=0),
+        -shard.shard,
+    )
