@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +26,7 @@ from ..runtime.hosting import ALICE, BOB, WATCHER, TrioClock, dispatch
 from ..runtime.looping_game import LOOPS, looping, spin
 from ..runtime.node_stage import EPOCH, NodeStage, create_frame, node_stage
 from ..runtime.sample_games import race
+from ..system.shell import hotseat, running_cluster
 
 pytestmark = pytest.mark.usefixtures("strikes_anywhere")
 
@@ -142,41 +140,19 @@ async def test_b34_a_game_that_loops_at_the_start_makes_no_match() -> None:
     assert all("looping_game.py" in line["error"] for line in logs)
 
 
-def hotseat(
-    command: str, folder: Path, *arguments: str, environ: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run one command of a cluster in `folder` to its end."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    program = [sys.executable, "-m", "hotseat.nodes.cli.main", command]
-    return subprocess.run(
-        [*program, "--dir", str(folder / "cluster"), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=55,
-        cwd=folder,
-        env={**clean, **(environ or {})},
-        check=False,
-    )
-
-
 @pytest.fixture(params=["asyncio", "uvloop", "trio"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A cluster of one node, on each loop, that hosts the looping game as well."""
     if request.param == "uvloop":
         pytest.importorskip("uvloop")
     shutil.copy(looping_game.__file__, tmp_path / "looping_game.py")
-    up = ("--nodes", "1", "--game", "looping_game:game", "--detach")
     environ = {
         "HOTSEAT_NODE_LOOP": request.param,
         "HOTSEAT_SUPERVISOR_MATCH_RESOLVER_TIMEOUTS_MAX": "1000",
     }
-    started = hotseat("up", tmp_path, *up, environ=environ)
-    assert started.returncode == 0, started.stderr
-    try:
+    up = ("--nodes", "1", "--game", "looping_game:game")
+    with running_cluster(tmp_path, *up, **environ):
         yield tmp_path
-    finally:
-        stopped = hotseat("down", tmp_path)
-        assert stopped.returncode == 0, stopped.stderr
 
 
 async def loop_on(seat: Seat, answers: list[Any], done: anyio.Event) -> None:
@@ -193,7 +169,7 @@ def test_b34_the_other_matches_of_a_node_finish(place: Path) -> None:
     answers: list[Any] = []
 
     async def main() -> None:
-        async with connect(place / "cluster") as client:
+        async with connect(place / ".hotseat") as client:
             match = await client.create("looping", players=["0", "1"])
             assert isinstance(match, RemoteMatch)
             seat = await match.take("0")
@@ -203,7 +179,7 @@ def test_b34_the_other_matches_of_a_node_finish(place: Path) -> None:
                 tasks.start_soon(loop_on, seat, answers, done)
                 arguments = ("--matches", "10", "--game", "tic-tac-toe", "--json")
                 load = await anyio.to_thread.run_sync(
-                    lambda: hotseat("loadtest", place, *arguments)
+                    lambda: hotseat("loadtest", *arguments, cwd=place)
                 )
                 done.set()
             assert load.returncode == 0, (load.stdout, load.stderr)
@@ -214,7 +190,7 @@ def test_b34_the_other_matches_of_a_node_finish(place: Path) -> None:
     anyio.run(main)
     assert {type(answer) for answer in answers} == {Refusal}
     assert {answer.code for answer in answers} == {"resolver_timeout"}
-    [log] = (place / "cluster" / "logs").glob("n1*")
+    [log] = (place / ".hotseat" / "logs").glob("n1*")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert "budget_exceeded" in [line["event"] for line in lines]
     assert not any(line.get("unlisted") for line in lines)

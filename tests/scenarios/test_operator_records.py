@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import pytest
 
 from hotseat.nodes.client import Accepted, Refusal, RemoteMatch, Seat, View, connect
+
+from ..system.shell import Operator, running_cluster
 
 # The module that the nodes load: two versions of a game with a secret.
 GAMES = """
@@ -53,45 +52,38 @@ broken = vault("3", "sum", 10, lambda G, version: {"sum": G["sum"]})
 """
 
 
-def hotseat(
-    folder: Path, *arguments: str, stdin: str = "", **environ: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of the operator's in the folder."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    return subprocess.run(
-        [sys.executable, "-m", "hotseat.nodes.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        timeout=55,
-        cwd=folder,
-        env={**clean, **environ},
-        check=False,
-    )
-
-
-def told(folder: Path, *arguments: str, status: int = 0, stdin: str = "") -> Any:
-    """What a command prints with --json; or the error, if it fails."""
-    done = hotseat(folder, *arguments, "--json", stdin=stdin)
-    assert done.returncode == status, done
-    return json.loads(done.stdout) if status == 0 else done.stderr
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cluster of two nodes that lets its operators edit."""
     folder = tmp_path_factory.mktemp("b80")
     (folder / "vaults.py").write_text(GAMES)
     games = ("--game", "vaults:first", "--game", "vaults:second")
-    up = ("up", "--nodes", "2", "--shards", "4", *games, "--detach")
     allowed = {"HOTSEAT_SUPERVISOR_MATCH_ALLOW_EDITS": "true"}
-    started = hotseat(folder, *up, **allowed)
-    assert started.returncode == 0, started.stderr
-    try:
+    up = ("--nodes", "2", "--shards", "4", *games)
+    with running_cluster(folder, *up, **allowed):
         yield folder
-    finally:
-        stopped = hotseat(folder, "down")
-        assert stopped.returncode == 0, stopped.stderr
+
+
+class Told(Protocol):
+    """What a command prints with --json; or the error, if it fails."""
+
+    def __call__(self, *arguments: str, status: int = 0, stdin: str = "") -> Any: ...
+
+
+@pytest.fixture
+def told(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Told:
+    """Has the operator of `place` run a command."""
+    monkeypatch.syspath_prepend(place)
+    operator = Operator(monkeypatch, capsys)
+
+    def run(*arguments: str, status: int = 0, stdin: str = "") -> Any:
+        done = operator.run(*arguments, "--json", cwd=place, stdin=stdin)
+        assert done.status == status, done
+        return done.stderr if done.stderr else json.loads(done.stdout)
+
+    return run
 
 
 async def _begun(place: Path) -> str:
@@ -117,22 +109,22 @@ YES = ("--yes", "--why", "a lost move", "--as", "ann")
 @pytest.mark.system
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(place: Path) -> None:
+def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(
+    place: Path, told: Told
+) -> None:
     """B80: who, why and what are in the log; it verifies; undone, it is there twice."""
     match = anyio.run(_begun, place)
     asked = ("match", "edit", match)
-    stale = told(
-        place, *asked, "-", *YES, "--base-revision", "0", status=1, stdin=PATCH
-    )
+    stale = told(*asked, "-", *YES, "--base-revision", "0", status=1, stdin=PATCH)
     assert "stale_revision" in stale
-    done = told(place, *asked, "-", *YES, "--base-revision", "1", stdin=PATCH)
+    done = told(*asked, "-", *YES, "--base-revision", "1", stdin=PATCH)
     assert done["outcome"] == {"revision": 2, "record": 3}
-    again = told(place, *asked, "-", *YES, status=1, stdin=PATCH)
+    again = told(*asked, "-", *YES, status=1, stdin=PATCH)
     assert "patch_failed" in again
     assert 'operation 0 at "/total"' in again
-    undone = told(place, *asked, "--undo", *YES)
+    undone = told(*asked, "--undo", *YES)
     assert undone["outcome"] == {"revision": 3, "record": 4, "restores": 1}
-    told(place, *asked, "-", *YES, stdin=PATCH)
+    told(*asked, "-", *YES, stdin=PATCH)
 
     async def play_on() -> list[Any]:
         async with connect(place / ".hotseat") as client:
@@ -145,11 +137,11 @@ def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(place: Path) -> None:
             return [view.view, view.revision]
 
     assert anyio.run(play_on) == [{"total": 41}, 5]
-    told(place, "replay", "export", match, "--running", "--game", "vaults:first")
+    told("replay", "export", match, "--running", "--game", "vaults:first")
     saved = (f"{match}.hotseat", "--game", "vaults:first")
-    report = told(place, "replay", "verify", *saved)
+    report = told("replay", "verify", *saved)
     assert report["ok"]
-    frames = told(place, "replay", "show", *saved)["frames"]
+    frames = told("replay", "show", *saved)["frames"]
     assert [f["kind"] for f in frames] == [
         "initial",
         "action",
@@ -158,7 +150,7 @@ def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(place: Path) -> None:
         "edit",
         "action",
     ]
-    frame = told(place, "replay", "show", *saved, "--frame", "2")
+    frame = told("replay", "show", *saved, "--frame", "2")
     assert frame["payload"]["who"] == "ann"
     assert frame["payload"]["why"] == "a lost move"
     assert frame["diffs"] == [
@@ -166,7 +158,7 @@ def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(place: Path) -> None:
         {"path": "$.secret", "before": "xyzzy", "after": "plugh"},
     ]
     assert "plugh" not in json.dumps(frame["views"])
-    audit = hotseat(place, "audit", "list", "--json").stdout
+    audit = repr(told("audit", "list"))
     assert "match.edit" in audit
     assert "plugh" not in audit
 
@@ -174,15 +166,16 @@ def test_b80_an_edit_is_a_logged_event_that_a_replay_shows(place: Path) -> None:
 @pytest.mark.system
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
+def test_a_match_goes_on_under_another_version_and_back(
+    place: Path, told: Told
+) -> None:
     """The log needs both versions from then on, and says so; then its seat resigns."""
     match = anyio.run(_begun, place)
-    missing = told(place, "match", "upgrade", match, "--to", "3", *YES, status=1)
+    missing = told("match", "upgrade", match, "--to", "3", *YES, status=1)
     assert "version_missing" in missing
     assert "n1" in missing
     assert "n2" in missing
     told(
-        place,
         "replay",
         "export",
         match,
@@ -193,18 +186,17 @@ def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
         "before",
     )
     tried = ("replay", "check", "before", "--upgrade", "--old", "vaults:first")
-    assert told(place, *tried, "--game", "vaults:second")["fits"] == 1
-    wrong = hotseat(place, *tried, "--game", "vaults:broken")
-    assert wrong.returncode == 1
-    assert "migrate_failed" in wrong.stdout
+    assert told(*tried, "--game", "vaults:second")["fits"] == 1
+    wrong = told(*tried, "--game", "vaults:broken", status=1)
+    assert "migrate_failed" in repr(wrong)
     for to in ("2", "1", "2"):
-        done = told(place, "match", "upgrade", match, "--to", to, *YES)
+        done = told("match", "upgrade", match, "--to", to, *YES)
         assert done["outcome"]["to"] == to
-    shown = told(place, "match", "show", match, "--state")
+    shown = told("match", "show", match, "--state")
     assert shown["g"] == {"sum": 4, "secret": "xyzzy"}
     assert shown["match"]["version"] == "2"
     assert shown["agree"]
-    resigned = told(place, "match", "resign-seat", match, "0", *YES)
+    resigned = told("match", "resign-seat", match, "0", *YES)
     assert resigned["outcome"]["revision"] == 5
 
     async def look() -> Any:
@@ -216,7 +208,6 @@ def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
     assert isinstance(seen, Refusal)
     assert seen.code == "game_over"
     told(
-        place,
         "replay",
         "export",
         match,
@@ -227,10 +218,10 @@ def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
         "vaults:first",
     )
     saved = (f"{match}.hotseat", "--game", "vaults:second")
-    assert "version_missing" in told(place, "replay", "verify", *saved, status=1)
+    assert "version_missing" in told("replay", "verify", *saved, status=1)
     both = (*saved, "--also", "vaults:first")
-    assert told(place, "replay", "verify", *both)["ok"]
-    frames = told(place, "replay", "show", *both)["frames"]
+    assert told("replay", "verify", *both)["ok"]
+    frames = told("replay", "show", *both)["frames"]
     assert [f["kind"] for f in frames][2:5] == ["upgrade"] * 3
     assert frames[-1]["result"] == {"resigned": "0"}
 
@@ -238,10 +229,10 @@ def test_a_match_goes_on_under_another_version_and_back(place: Path) -> None:
 @pytest.mark.system
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_a_terminated_match_is_over_for_everybody(place: Path) -> None:
+def test_a_terminated_match_is_over_for_everybody(place: Path, told: Told) -> None:
     """Its players read why, its log is open, and it is in no list of what goes on."""
     match = anyio.run(_begun, place)
-    told(place, "match", "terminate", match, *YES)
+    told("match", "terminate", match, *YES)
 
     async def look() -> Any:
         async with connect(place / ".hotseat") as client:
@@ -251,5 +242,5 @@ def test_a_terminated_match_is_over_for_everybody(place: Path) -> None:
             return [(r.kind.value, r.input.get("why")) for r in log][-2:]
 
     assert ("terminate", "a lost move") in anyio.run(look)
-    assert match not in json.dumps(told(place, "match", "list"))
-    assert match in json.dumps(told(place, "match", "list", "--state", "ended"))
+    assert match not in json.dumps(told("match", "list"))
+    assert match in json.dumps(told("match", "list", "--state", "ended"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from hotseat.nodes.cluster_dir import ClusterDir
+
+from .shell import Done, Operator, hotseat
 
 pytestmark = pytest.mark.system
 
@@ -40,23 +41,7 @@ game = define_game(
 """
 
 
-def hotseat(
-    *arguments: str, cwd: Path, **environ: str
-) -> subprocess.CompletedProcess[str]:
-    """Run one command from a folder, with nothing of HOTSEAT_* but what is given."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", *arguments],
-        cwd=cwd,
-        env=kept | environ,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-
-
-def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+def errors(done: Done | subprocess.CompletedProcess[str]) -> list[str]:
     """The error lines, which alone may stand on stderr beside their hints."""
     lines = done.stderr.splitlines()
     assert all(line.startswith(("error[", "  hint: ")) for line in lines), done.stderr
@@ -95,9 +80,9 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert done.stderr == "[]\n"
 
 
-def test_help_names_every_command(tmp_path: Path) -> None:
+def test_help_names_every_command(operator: Operator, tmp_path: Path) -> None:
     """What there is can be found from the help alone."""
-    text = hotseat("--help", cwd=tmp_path).stdout
+    text = operator.run("--help", cwd=tmp_path).stdout
     for command in (
         "up",
         "down",
@@ -117,8 +102,8 @@ def test_help_names_every_command(tmp_path: Path) -> None:
         "version",
     ):
         assert f" {command} " in text
-        done = hotseat(command, "--help", cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
+        done = operator.run(command, "--help", cwd=tmp_path)
+        assert (done.status, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -137,28 +122,28 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_command_line_is_one_error_and_status_2(
-    tmp_path: Path, arguments: list[str], said: str
+    operator: Operator, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     """Usage errors name what was wrong, and where the help is."""
-    done = hotseat(*arguments, cwd=tmp_path)
+    done = operator.run(*arguments, cwd=tmp_path)
     (error,) = errors(done)
     assert error.startswith("error[usage]: ")
     assert said in error
     assert "--help" in done.stderr
-    assert done.returncode == 2
+    assert done.status == 2
     assert list(tmp_path.iterdir()) == []
 
 
-def test_version_has_a_json_form(tmp_path: Path) -> None:
+def test_version_has_a_json_form(operator: Operator, tmp_path: Path) -> None:
     """Scripts read the version without parsing prose."""
-    shown = json.loads(hotseat("version", "--json", cwd=tmp_path).stdout)
-    assert shown["version"] == hotseat("version", cwd=tmp_path).stdout.strip()
+    shown = operator.told("version", cwd=tmp_path)
+    assert shown["version"] == operator.run("version", cwd=tmp_path).stdout.strip()
     assert shown["protocol"] >= 1
 
 
-def test_installed_games_are_listed(tmp_path: Path) -> None:
+def test_installed_games_are_listed(operator: Operator, tmp_path: Path) -> None:
     """All shipped games are there, and sound."""
-    games = json.loads(hotseat("game", "list", "--json", cwd=tmp_path).stdout)["games"]
+    games = operator.told("game", "list", cwd=tmp_path)["games"]
     assert {game["name"] for game in games} >= {
         "battleship",
         "connect-four",
@@ -173,10 +158,10 @@ def test_installed_games_are_listed(tmp_path: Path) -> None:
     assert not [game for game in games if "error" in game]
 
 
-def test_checking_a_sound_game_is_status_0(tmp_path: Path) -> None:
+def test_checking_a_sound_game_is_status_0(operator: Operator, tmp_path: Path) -> None:
     """A shipped game has no errors."""
-    done = hotseat("game", "check", "tic-tac-toe", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = operator.run("game", "check", "tic-tac-toe", cwd=tmp_path)
+    assert (done.status, done.stderr) == (0, "")
     assert "0 errors" in done.stdout
 
 
@@ -259,21 +244,25 @@ def test_a_secret_that_others_can_read_stops_a_node(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
-def test_the_help_of_a_command_tells_all_of_it(tmp_path: Path) -> None:
+def test_the_help_of_a_command_tells_all_of_it(
+    operator: Operator, tmp_path: Path
+) -> None:
     """Not the one line of the overview alone: exit statuses, too."""
-    done = hotseat("status", "--help", cwd=tmp_path)
+    done = operator.run("status", "--help", cwd=tmp_path)
     assert "Show the nodes, the shards they own, who holds copies" in done.stdout
     assert "3: none answers" in done.stdout
 
 
-def test_no_cluster_is_status_3_and_nothing_to_stop_is_0(tmp_path: Path) -> None:
+def test_no_cluster_is_status_3_and_nothing_to_stop_is_0(
+    operator: Operator, tmp_path: Path
+) -> None:
     """Asking needs a cluster; stopping is content without one."""
-    done = hotseat("status", cwd=tmp_path)
+    done = operator.run("status", cwd=tmp_path)
     (error,) = errors(done)
     assert error.startswith("error[no_cluster]: ")
-    assert done.returncode == 3
-    done = hotseat("down", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "nothing runs there\n")
+    assert done.status == 3
+    done = operator.run("down", cwd=tmp_path)
+    assert (done.status, done.stdout) == (0, "nothing runs there\n")
 
 
 def test_a_door_that_nobody_answers_is_status_3(tmp_path: Path) -> None:
@@ -288,13 +277,13 @@ def test_a_door_that_nobody_answers_is_status_3(tmp_path: Path) -> None:
         assert done.returncode == 3
 
 
-def test_a_door_is_named_by_its_address(tmp_path: Path) -> None:
+def test_a_door_is_named_by_its_address(operator: Operator, tmp_path: Path) -> None:
     """A folder behind --cluster is a wrong command line, whatever the command."""
     for command in (["status"], ["play", "connect-four"]):
-        done = hotseat(*command, "--cluster", str(tmp_path), cwd=tmp_path)
+        done = operator.run(*command, "--cluster", str(tmp_path), cwd=tmp_path)
         (error,) = errors(done)
         assert error.startswith("error[usage]: --cluster ")
-        assert done.returncode == 2
+        assert done.status == 2
 
 
 def test_a_stopped_cluster_shows_its_nodes_as_silent(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,20 +21,15 @@ from hotseat.nodes.local.cluster import (
 from hotseat.nodes.operator_error import OperatorError
 from tests.nodes.coordinators.etcd_cluster import free_port, needs_etcd, running_etcd
 
+from .shell import hotseat
+
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 PATIENCE_S = 40.0
 
 
-def hotseat(command: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main"]
-    return subprocess.run(
-        [*program, command, "--dir", str(folder), *more],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+def command(name: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return hotseat(name, "--dir", str(folder), *more)
 
 
 def wait_until(condition: Callable[[], object]) -> None:
@@ -51,12 +45,12 @@ def test_a_cluster_on_etcd_plays_on_when_etcd_loses_its_leader(tmp_path: Path) -
     """Matches are right before and after; the folder has no file of its own."""
     folder = tmp_path / "c"
     with running_etcd(3) as etcd:
-        up = hotseat("up", folder, "--coordinator", etcd.address, "--detach")
+        up = command("up", folder, "--coordinator", etcd.address, "--detach")
         assert (up.returncode, up.stderr) == (0, "")
         try:
             assert not (folder / "coordinator.db").exists()
             for leader_lives in (True, False):
-                played = hotseat("loadtest", folder, "--matches", "15", "--json")
+                played = command("loadtest", folder, "--matches", "15", "--json")
                 assert played.returncode == 0, played.stderr
                 report = json.loads(played.stdout)
                 assert report["matches_verified"] == 15
@@ -64,16 +58,16 @@ def test_a_cluster_on_etcd_plays_on_when_etcd_loses_its_leader(tmp_path: Path) -
                 if leader_lives:
                     etcd.signal(etcd.leader(), signal.SIGKILL)
             wait_until(lambda: ready(folder))
-            hotseat("down", folder)
-            up = hotseat("up", folder, "--detach")  # the folder knows which etcd
+            command("down", folder)
+            up = command("up", folder, "--detach")  # the folder knows which etcd
             assert (up.returncode, up.stderr) == (0, "")
         finally:
-            down = hotseat("down", folder)
+            down = command("down", folder)
     assert down.returncode == 0, down.stderr
 
 
 def ready(folder: Path) -> bool:
-    nodes = json.loads(hotseat("status", folder, "--json").stdout)["nodes"]
+    nodes = json.loads(command("status", folder, "--json").stdout)["nodes"]
     return all(node["ready"] for node in nodes)
 
 
@@ -102,10 +96,10 @@ def test_another_coordinator_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     with owned_folder(folder, 4, ["n1"], "etcd://127.0.0.1:1"):
         pass
-    other = hotseat("up", folder, "--coordinator", "etcd://127.0.0.1:2")
+    other = command("up", folder, "--coordinator", "etcd://127.0.0.1:2")
     assert other.returncode == 2
     assert "error[coordinator_differs]" in other.stderr
-    wrong = hotseat("up", tmp_path / "d", "--coordinator", "http://127.0.0.1:2")
+    wrong = command("up", tmp_path / "d", "--coordinator", "http://127.0.0.1:2")
     assert wrong.returncode == 2
     assert "etcd://HOST:PORT" in wrong.stderr
     assert not (tmp_path / "d").exists()

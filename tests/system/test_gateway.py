@@ -18,12 +18,14 @@ import httpx
 import pytest
 from httpx_ws import AsyncWebSocketSession, WebSocketDisconnect, aconnect_ws
 
+from .shell import hotseat
+
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
 
-def hotseat(*arguments: str) -> str:
-    argv = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", *arguments]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+def told(*arguments: str) -> str:
+    """What a command prints, which must succeed."""
+    done = hotseat(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -32,12 +34,12 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.place = ("--dir", str(folder))
         self.folder = folder
-        said = hotseat(
+        said = told(
             "up", *self.place, "--nodes", "3", "--gateway", "127.0.0.1:0", "--detach"
         )
         self.url = (folder / "run" / "gateway.url").read_text().strip()
         assert f"Players come to {self.url}" in said
-        token = hotseat("token", "mint", "--operator", "ann", *self.place).strip()
+        token = told("token", "mint", "--operator", "ann", *self.place).strip()
         self.headers = {"authorization": f"Bearer {token}"}
 
     def open_match(self) -> dict[str, Any]:
@@ -48,7 +50,7 @@ class Cluster:
         return created
 
     def kill_owner(self, match: str) -> None:
-        found = json.loads(hotseat("match", "show", match, *self.place, "--json"))
+        found = json.loads(told("match", "show", match, *self.place, "--json"))
         owner = next(c["node"] for c in found["copies"] if c["role"] == "owner")
         pid = int((self.folder / "run" / f"{owner}.pid").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
@@ -60,7 +62,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         yield Cluster(folder)
     finally:
-        hotseat("down", "--dir", str(folder))
+        told("down", "--dir", str(folder))
 
 
 class Player:

@@ -26,6 +26,8 @@ from hotseat.nodes.client import (
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.pid_file import holder_of
 
+from .shell import hotseat
+
 pytestmark = pytest.mark.system
 
 COMMAND_TIMEOUT_S = 55
@@ -67,22 +69,6 @@ game = define_game(
     ],
 )
 """
-
-
-def hotseat(
-    *arguments: str, cwd: Path | None = None, **more: str
-) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end; `more` is its environment."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    environment |= more
-    return subprocess.run(
-        [sys.executable, "-m", "hotseat.nodes.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_TIMEOUT_S,
-        cwd=cwd,
-        env=environment,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -14,23 +11,18 @@ from prometheus_client.parser import text_string_to_metric_families
 from hotseat.nodes.node.metrics import metric_names
 from hotseat.nodes.node.status import STATISTICS
 
+from .shell import Operator, running_cluster
+
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
 
-def hotseat(*arguments: str) -> str:
-    argv = [sys.executable, "-P", "-m", "hotseat.nodes.cli.main", *arguments]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_every_node_tells_its_metrics_and_its_health(tmp_path: Path) -> None:
+def test_every_node_tells_its_metrics_and_its_health(
+    operator: Operator, tmp_path: Path
+) -> None:
     """All that is documented is there, counted where play has touched it."""
-    place = ("--dir", str(tmp_path / "c"))
-    hotseat("up", *place, "--nodes", "3", "--metrics", "--detach")
-    try:
-        hotseat("loadtest", *place, "--matches", "6", "--json")
-        nodes = json.loads(hotseat("status", *place, "--json"))["nodes"]
+    with running_cluster(tmp_path, "--nodes", "3", "--metrics"):
+        operator.told("loadtest", "--matches", "6", cwd=tmp_path)
+        nodes = operator.told("status", cwd=tmp_path)["nodes"]
         messages = 0.0
         for node in nodes:
             for page in ("/healthz", "/readyz"):
@@ -46,5 +38,3 @@ def test_every_node_tells_its_metrics_and_its_health(tmp_path: Path) -> None:
             assert found["hotseat_node_info"].labels["node"] == node["node"]
             messages += found["hotseat_supervisor_messages_total"].value
         assert messages > 0
-    finally:
-        hotseat("down", *place)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import anyio
@@ -12,23 +9,9 @@ import pytest
 
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 
+from .shell import Operator
+
 pytestmark = pytest.mark.system
-
-COMMAND_TIMEOUT_S = 55
-
-
-def hotseat(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("HOTSEAT_")}
-    return subprocess.run(
-        [sys.executable, "-m", "hotseat.nodes.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_TIMEOUT_S,
-        cwd=cwd,
-        env=environment,
-        check=False,
-    )
 
 
 async def play(folder: Path) -> str:
@@ -53,21 +36,12 @@ async def play(folder: Path) -> str:
         return match.id
 
 
-@pytest.mark.timeout(180)
 def test_a_takeback_over_real_links_is_in_the_log_that_verifies(
-    tmp_path: Path,
+    operator: Operator, home: Path
 ) -> None:
     """Two clients, two nodes, sockets: asked, seen, agreed, played on, exported."""
-    started = hotseat("up", "--nodes", "2", "--detach", cwd=tmp_path)
-    assert started.returncode == 0, started.stderr
-    try:
-        match = anyio.run(play, tmp_path / ".hotseat")
-        exported = hotseat("replay", "export", match, "--out", "log", cwd=tmp_path)
-        assert exported.returncode == 0, exported.stderr
-        verified = hotseat("replay", "verify", "log", cwd=tmp_path)
-        assert verified.returncode == 0, verified.stderr
-        shown = hotseat("replay", "show", "log", cwd=tmp_path)
-        assert shown.stdout.count("takeback") >= 2, shown.stdout
-    finally:
-        stopped = hotseat("down", cwd=tmp_path)
-        assert stopped.returncode == 0, stopped.stderr
+    match = anyio.run(play, home / ".hotseat")
+    operator.told("replay", "export", match, "--out", "log", cwd=home)
+    operator.told("replay", "verify", "log", cwd=home)
+    shown = operator.run("replay", "show", "log", cwd=home)
+    assert shown.stdout.count("takeback") >= 2, shown.stdout
