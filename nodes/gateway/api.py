@@ -213,6 +213,20 @@ class Api:
             headers={"cache-control": "private"},
         )
 
+    async def frames(self, request: Request) -> Response:
+        """GET /api/matches/{match}/frames"""
+        match = self.named(request)
+        grant = self.granted(request, "watch", match)
+        remote = self.gateway.client.join(match, grant.epoch)
+        made = await self.gateway.replays.film(remote, grant.seat)
+        if isinstance(made, Refusal):
+            raise Refused(made.code, made.message)
+        return Response(
+            made,
+            media_type="application/json",
+            headers={"cache-control": "private"},
+        )
+
     def granted(
         self, request: Request, scope: str | None = None, match: str | None = None
     ) -> Grant:

@@ -81,6 +81,7 @@ def _pages(gateway: Gateway) -> Starlette:
             ),
             Route("/api/matches/{match}/replay", api.page(api.replay)),
             Route("/api/matches/{match}/frames", api.page(api.frames)),
+            Route("/api/matches/{match}/frames", api.page(api.frames)),
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),

@@ -26,6 +26,7 @@ __all__ = [
     "drawn",
     "rejection",
     "snapshot_of",
+    "told_frame",
 ]
 
 _PLAYED = ("action", "internal", "timeout")
@@ -160,6 +161,29 @@ def rejection(
     if at >= 0:
         message["revision"] = at
     return message
+
+
+def told_frame(match: str, player: str, frame: Mapping[str, Any]) -> Message:
+    """A moment of a match, from what `shown_step` says of it: the snapshot, and the
+    step without one; None where there is none that can be told."""
+    told = frame["told"]
+    step = None
+    if frame["kind"] in _PLAYED and _is_told(told):
+        step = _step(match, player, frame)
+        del step["snapshot"]
+    snapshot = _snapshot(
+        match=match,
+        player=player,
+        revision=frame["revision"],
+        state=frame["state"],
+        turn=frame["turn"],
+        active=frame["active_players"],
+        deadline=frame["deadline"],
+        result=frame["result"],
+        G=frame["view"],
+        shown=frame["shown"],
+    )
+    return {"snapshot": snapshot, "step": step}
 
 
 def _batches(view: View, since: int, player: str) -> list[Drawn] | None:

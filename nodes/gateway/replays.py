@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import anyio
 
 from ...engine.errors import EngineError
+from ...engine.machine import Machine
 from ...engine.record import Record
 from ...engine.replay.envelope import write_envelope
 from ...engine.replay.save import save_log
 from ...runtime.games import GameRegistry, UnknownGame
 from ...runtime.refusal import RUNTIME_REFUSALS
 from ..client import Refusal, RemoteMatch
+from .film import film
 
 __all__ = ["Replays"]
 
@@ -22,12 +25,18 @@ KEPT_BYTES_MAX = 16 * 1024 * 1024
 NOT_SAVABLE = "An operator has changed that match: it has a log, but no replay."
 
 
+Key = tuple[str, str | None]
+"""The match; and of a film whose it is."""
+
+Make = Callable[[Machine, list[Record]], bytes | Refusal]
+
+
 class Replays:
     """Makes replays for players. Needs the match's game, in the match's version."""
 
     def __init__(self, games: GameRegistry) -> None:
         self._games = games
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._kept: OrderedDict[Key, bytes] = OrderedDict()
         self._bytes = 0
 
     async def of(self, match: RemoteMatch) -> bytes | Refusal:
@@ -39,31 +48,52 @@ class Replays:
         Raises:
             ClientError: The cluster gave no answer.
         """
-        kept = self._kept.get(match.id)
+        return await self._made(match, None, _envelope)
+
+    async def film(self, match: RemoteMatch, seat: str) -> bytes | Refusal:
+        """A match that has ended, moment by moment, as a seat could see it ("": as
+        everybody). Refusals: those of `of`, and too_large.
+
+        Raises:
+            ClientError: The cluster gave no answer.
+        """
+
+        def make(machine: Machine, records: list[Record]) -> bytes | Refusal:
+            return film(machine, records, match.id, seat)
+
+        return await self._made(match, seat, make)
+
+    async def _made(
+        self, match: RemoteMatch, seat: str | None, make: Make
+    ) -> bytes | Refusal:
+        key = (match.id, seat)
+        kept = self._kept.get(key)
         if kept is not None:
-            self._kept.move_to_end(match.id)
+            self._kept.move_to_end(key)
             return kept
         records = await match.log()
         if isinstance(records, Refusal):
             return records
-        made = await anyio.to_thread.run_sync(self._make, records)
-        if isinstance(made, bytes):
-            self._keep(match.id, made)
-        return made
-
-    def _make(self, records: list[Record]) -> bytes | Refusal:
         said = records[0].input
         try:
             machine = self._games.get(str(said["game"]), str(said["version"]))
-            return write_envelope(save_log(machine, records)).encode()
         except UnknownGame:
             return Refusal("missing_game", RUNTIME_REFUSALS["missing_game"])
-        except EngineError:
-            return Refusal("replay_impossible", NOT_SAVABLE)
+        made = await anyio.to_thread.run_sync(make, machine, records)
+        if isinstance(made, bytes) and key not in self._kept:
+            self._keep(key, made)
+        return made
 
-    def _keep(self, match: str, made: bytes) -> None:
-        self._kept[match] = made
+    def _keep(self, key: Key, made: bytes) -> None:
+        self._kept[key] = made
         self._bytes += len(made)
         while len(self._kept) > KEPT_MAX or self._bytes > KEPT_BYTES_MAX:
             _, dropped = self._kept.popitem(last=False)
             self._bytes -= len(dropped)
+
+
+def _envelope(machine: Machine, records: list[Record]) -> bytes | Refusal:
+    try:
+        return write_envelope(save_log(machine, records)).encode()
+    except EngineError:
+        return Refusal("replay_impossible", NOT_SAVABLE)

@@ -28,7 +28,8 @@ function dressed(element, props, children) {
     else if (name === "class" && Array.isArray(value))
       element.setAttribute("class", value.filter(Boolean).join(" "));
     else if (name === "style")
-      for (const [key, part] of Object.entries(value)) element.style.setProperty(key, part);
+      for (const [key, part] of Object.entries(value))
+        element.style.setProperty(key, part);
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }

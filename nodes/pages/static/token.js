@@ -6,6 +6,7 @@
  * @property {string} [match]
  * @property {number} [epoch]
  * @property {string} [seat]
+ * @property {number} [session]
  * @property {string} [sub]
  * @property {string} [name]
  * @property {string} [scope]
@@ -32,9 +33,10 @@ export function address(token, more = {}, path = location.pathname) {
   return `${location.origin}${path}#${parts}`;
 }
 
-/** Make this page that of another token. @param {string} token */
+/** Make this page that of another token, and show it. @param {string} token */
 export function become(token, more = {}) {
   history.replaceState(null, "", address(token, more));
+  dispatchEvent(new Event("hotseat:become"));
 }
 
 /**
@@ -47,7 +49,9 @@ export function claimsOf(token) {
   if (!part) return null;
   try {
     const bytes = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
-    const text = new TextDecoder().decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
+    const text = new TextDecoder().decode(
+      Uint8Array.from(bytes, (c) => c.charCodeAt(0)),
+    );
     const claims = JSON.parse(text);
     return typeof claims === "object" && claims !== null ? claims : null;
   } catch {

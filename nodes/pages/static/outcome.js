@@ -1,0 +1,57 @@
+// Whose turn it is, and how it ended, in words.
+
+import { canonical, mayAct } from "./match_state.js";
+
+/**
+ * @param {import("./match_state.js").Snapshot} snapshot
+ * @param {import("./names.js").Names} names
+ */
+export function standing(snapshot, names) {
+  if (snapshot.result !== null) return outcome(snapshot.result, names);
+  const active = snapshot.derived.activePlayers;
+  if (mayAct(snapshot, names.me))
+    return active.length > 1 ? "Your turn, and others’" : "Your turn";
+  if (!active.length) return "Nobody’s turn";
+  if (active.length === 1) return `${names.of(active[0])}’s turn`;
+  return `Waiting for ${names.list(active)}`;
+}
+
+/** @param {any} result @param {import("./names.js").Names} names */
+export function outcome(result, names) {
+  if (result?.draw) return "A draw";
+  const winner = result?.winner;
+  if (typeof winner === "string")
+    return winner === names.me ? "You won" : `${names.of(winner)} won`;
+  const winners = result?.winners;
+  if (Array.isArray(winners) && winners.length) return `${names.list(winners)} won`;
+  return typeof result === "object"
+    ? "The match is over"
+    : `The match is over: ${canonical(result)}`;
+}
+
+/** Good, bad or neither, for the own seat. */
+export function mood(result, me) {
+  if (result?.draw || !me) return "";
+  if (typeof result?.winner !== "string") return "";
+  return result.winner === me ? "good" : "bad";
+}
+
+/**
+ * What a step was, in words: who, and what they did.
+ * @param {import("./match_state.js").Step} step
+ * @param {import("./boards/boards.js").Board} board
+ * @param {import("./names.js").Names} names
+ * @returns {{who: string, what: string}}
+ */
+export function told(step, board, names) {
+  const { event } = step;
+  if (event.event === "__timeout") return { who: "", what: "time ran out" };
+  if (event.playerID === null) return { who: "", what: event.event.replace(/^_+/, "") };
+  return { who: names.orYou(event.playerID), what: board.tell(step, names) };
+}
+
+/** The game's name as a title. @param {string} game */
+export function gameTitle(game) {
+  const words = game.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
