@@ -355,8 +355,16 @@ class _Drawing:
 
     def _shown(self, snapshot: Snapshot, room: int) -> msgspec.Raw:
         """What a page draws beside the view; null where there is no room for it."""
+        game = self._state.machine.game
+        shown = shown_derived(game, snapshot)
+        players = list(self._state.seats)
+        shown["match"] = {
+            "game": game.name,
+            "version": game.version,
+            "players": players,
+        }
         try:
-            return pack_trusted(shown_derived(self._state.machine.game, snapshot), room)
+            return pack_trusted(shown, room)
         except CodecError:
             return _NULL
 

@@ -353,6 +353,7 @@ class Seat(Spectator):
         to: int | None = None,
         *,
         base_revision: int | None = None,
+        action: int | None = None,
         timeout_s: float | None = None,
     ) -> Accepted | Refusal:
         """Ask to go back to the revision `to`; done at once if nobody must agree.
@@ -360,7 +361,7 @@ class Seat(Spectator):
         None is the revision before this seat's newest action, or before the newest of
         all if the game lets anyone ask. It is refused as stale if somebody has acted
         since `base_revision`, by default the newest known here. Who must agree
-        finds the request in their views, as `View.undo`.
+        finds the request in their views, as `View.undo`. `action` is as for `dispatch`.
 
         Raises:
             OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
@@ -369,7 +370,7 @@ class Seat(Spectator):
         if base_revision is None:
             _, seen = max(self._reached, (self._slot.history, self._slot.revision))
             base_revision = seen if seen >= 0 else None
-        frame = self._take_back("ask", to, base_revision)
+        frame = self._take_back("ask", to, base_revision, action)
         return await self._act(frame, timeout_s)
 
     async def answer_undo(
@@ -377,13 +378,15 @@ class Seat(Spectator):
         agree: bool,
         *,
         request: int | None = None,
+        action: int | None = None,
         timeout_s: float | None = None,
     ) -> Accepted | Refusal:
         """Answer the request to take back that waits; the seat that asked may withdraw
         it with False.
 
         `request` is its revision, by default that of the last view seen: an answer
-        never meets another request than the one that was looked at.
+        never meets another request than the one that was looked at. `action` is as for
+        `dispatch`.
 
         Raises:
             OutcomeUnknown: No answer in time: `ask_again(error.key)`, or resync.
@@ -393,7 +396,8 @@ class Seat(Spectator):
             if self.view is None or self.view.undo is None:
                 return engine_refusal("no_undo_request")
             request = self.view.undo.revision
-        frame = self._take_back("agree" if agree else "decline", request, None)
+        verb: UndoVerb = "agree" if agree else "decline"
+        frame = self._take_back(verb, request, None, action)
         return await self._act(frame, timeout_s)
 
     async def ask_again(
@@ -420,7 +424,11 @@ class Seat(Spectator):
         return action
 
     def _take_back(
-        self, verb: UndoVerb, revision: int | None, base_revision: int | None
+        self,
+        verb: UndoVerb,
+        revision: int | None,
+        base_revision: int | None,
+        action: int | None,
     ) -> wire.TakeBack:
         match = self.match
         return wire.TakeBack(
@@ -429,7 +437,7 @@ class Seat(Spectator):
             match.epoch,
             self.seat,
             self.session,
-            self._draw_action(),
+            self._draw_action(action),
             verb,
             revision,
             base_revision,

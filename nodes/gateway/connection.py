@@ -30,7 +30,7 @@ from ..telemetry import get_logger
 from ..tokens import Grant, TokenError
 from .bucket import Bucket
 from .close_code import CloseCode, close_code_of
-from .conversation import Command, Conversation, Dispatch, Look, WrongSeat
+from .conversation import Command, Conversation, Dispatch, Look, Undo, WrongSeat
 from .gateway import Gateway, TooManyFailures
 from .messages import Heartbeat, MalformedMessage, read_message
 from .signal import Signal
@@ -93,7 +93,7 @@ class Connection:
         self._tasks: TaskGroup | None = None
         self._conversation: Conversation
         self._spectator: Spectator
-        self._actions: list[Dispatch] = []  # few: a deque would be larger
+        self._actions: list[Dispatch | Undo] = []  # few: a deque would be larger
         self._sending, self._feeding, self._reading = Signal(), Signal(), Signal()
         self._acting = self._looking = self._saving = False
         self._beat, self._beat_at, self._answered = 0, 0.0, 0
@@ -291,7 +291,7 @@ class Connection:
         assert self._tasks is not None
         if command is None:
             return
-        if isinstance(command, Dispatch):
+        if isinstance(command, Dispatch | Undo):
             self._actions.append(command)
             if not self._acting:
                 self._acting = True
@@ -350,12 +350,14 @@ class Connection:
                 self._lost(outcome)
         self._acting = False
 
-    async def _dispatch(self, asked: Dispatch) -> Accepted | Refusal:
+    async def _dispatch(self, asked: Dispatch | Undo) -> Accepted | Refusal:
         """Act, until it is known what came of it: the key makes a repeat safe."""
         seat = self._spectator
         assert isinstance(seat, Seat)
         while True:
             try:
+                if isinstance(asked, Undo):
+                    return await _take_back(seat, asked)
                 return await seat.dispatch(
                     asked.event,
                     asked.payload,
@@ -441,6 +443,20 @@ class Connection:
         code, reason = self._ending
         with anyio.move_on_after(CLOSE_S, shield=True):
             await self._socket.close(code, reason)
+
+
+async def _take_back(seat: Seat, asked: Undo) -> Accepted | Refusal:
+    """
+    Raises:
+        ClientError: It is not known what came of it.
+    """
+    if asked.verb == "ask":
+        base = asked.base_revision
+        return await seat.ask_undo(
+            asked.revision, base_revision=base, action=asked.number
+        )
+    agree = asked.verb == "agree"
+    return await seat.answer_undo(agree, request=asked.revision, action=asked.number)
 
 
 def _revision(text: str | None) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from ...engine.takeback import UndoVerb
 from ..client import Accepted, KeptUpdate, Refusal, View
 from .action_ids import ActionIds
 from .hosted import Drawn, Message, acknowledgement, drawn, rejection, snapshot_of
@@ -33,6 +34,7 @@ from .messages import (
     Resync,
     SaveRequest,
     Sync,
+    TakeBack,
 )
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Dispatch",
     "Look",
     "Save",
+    "Undo",
     "WrongSeat",
 ]
 
@@ -65,6 +68,19 @@ class Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Undo:
+    """Ask to take back, or answer who asked, for the seat; and tell `answered`.
+
+    `revision` is the one to return to, or the request's.
+    """
+
+    number: int
+    verb: UndoVerb
+    revision: int | None
+    base_revision: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """Ask how the match stands, and tell `looked`."""
 
@@ -76,7 +92,7 @@ class Save:
     request: str
 
 
-Command = Dispatch | Look | Save
+Command = Dispatch | Undo | Look | Save
 
 
 class WrongSeat(Exception):
@@ -92,6 +108,7 @@ class Conversation:
         "_held",
         "_history",
         "_ids",
+        "_introduced",
         "_legal",
         "_newest",
         "_patches",
@@ -130,11 +147,12 @@ class Conversation:
         self._ids = ActionIds(next_action, counted=extended)
         self._seen = since
         self._history = 0
+        self._introduced: Any = None
         self._newest: View | None = None
         self._held: KeptUpdate | None = None
         # Actions without an answer, by number; and accepted ones that the page is not
         # told of yet, by revision.
-        self._waiting: dict[int, Action] = {}
+        self._waiting: dict[int, Action | TakeBack] = {}
         self._accepted: dict[int, str] = {}
         self._unsent: list[bytes] = []  # few: a deque would be larger
 
@@ -161,7 +179,7 @@ class Conversation:
         Raises:
             WrongSeat: It asks for what is not this seat's.
         """
-        if isinstance(message, Action):
+        if isinstance(message, Action | TakeBack):
             return self._hear_action(message)
         if isinstance(message, Heartbeat):
             return None
@@ -174,7 +192,7 @@ class Conversation:
 
     def refuse(self, message: ClientMessage, refusal: Refusal, wait_s: float) -> None:
         """Say no to an action that is not even looked at; else say nothing."""
-        if isinstance(message, Action):
+        if isinstance(message, Action | TakeBack):
             self._reject(message, refusal, wait_s)
 
     def answered(self, number: int, outcome: Accepted | Refusal) -> None:
@@ -202,6 +220,7 @@ class Conversation:
                 return
             view = self._newest
         self._newest = view
+        self._introduce(view)
         self._tell(Drawn(view.revision, self._whole(view)))
         self._go_on()
         self._catch_up()
@@ -227,7 +246,7 @@ class Conversation:
             self._seen = -1
             self._newest = None
 
-    def _hear_action(self, action: Action) -> Dispatch | None:
+    def _hear_action(self, action: Action | TakeBack) -> Dispatch | Undo | None:
         no: Refusal | None = None
         number = self._ids.number(action.clientActionID)
         if action.matchID != self.match:
@@ -246,7 +265,19 @@ class Conversation:
             self._reject(action, no, 1.0 if no.code == "busy" else 0.0)
             return None
         self._waiting[number] = action
+        if isinstance(action, TakeBack):
+            return self._undo(number, action)
         return Dispatch(number, action.event, action.payload, action.baseRevision)
+
+    def _undo(self, number: int, asked: TakeBack) -> Undo:
+        """What goes by what the page sees is fixed here: repeats are the same."""
+        if asked.verb == "ask":
+            base = self._seen if asked.baseRevision is None else asked.baseRevision
+            return Undo(number, "ask", asked.to, max(base, 0))
+        request, newest = asked.request, self._newest
+        if request is None and newest is not None and newest.undo is not None:
+            request = newest.undo.revision
+        return Undo(number, asked.verb, request or 0, None)
 
     def _go_on(self) -> None:
         """Tell what the held update says, as far as the answers allow."""
@@ -257,11 +288,19 @@ class Conversation:
             own = self.player and next_one.actor == self.player
             if own and self._waiting and next_one.revision not in self._accepted:
                 return  # until one of them is answered
+            self._introduce(update.view)
             self._tell(next_one)
         self._held = None
         if self._newest is None or self._newest.revision < update.view.revision:
             self._newest = update.view
         self._catch_up()
+
+    def _introduce(self, view: View) -> None:
+        """Say which game it is and who plays, once; again after an upgrade."""
+        said = (view.shown or {}).get("match")
+        if self.extended and said is not None and said != self._introduced:
+            self._introduced = said
+            self.tell({"type": "match", "matchID": self.match, **said})
 
     def _drawn(self, update: KeptUpdate) -> list[Drawn]:
         """What the update says to this page. Spectators are all told the same."""
@@ -314,7 +353,9 @@ class Conversation:
                     self._extend(said, view)
                 self._show(Drawn(view.revision, said))
 
-    def _reject(self, action: Action, refusal: Refusal, wait_s: float = 0.0) -> None:
+    def _reject(
+        self, action: Action | TakeBack, refusal: Refusal, wait_s: float = 0.0
+    ) -> None:
         self.rejected += 1
         message = rejection(
             self.match, action.clientActionID, action.event, refusal, self._seen

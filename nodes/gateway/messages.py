@@ -6,7 +6,7 @@ that newer pages can speak to older gateways.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ __all__ = [
     "Resync",
     "SaveRequest",
     "Sync",
+    "TakeBack",
     "read_message",
 ]
 
@@ -44,6 +45,26 @@ class Action(_Said, frozen=True, tag="action"):
     clientActionID: str
     payload: Any = None
     baseRevision: _Number | None = None
+
+
+class TakeBack(_Said, frozen=True, tag="undo"):
+    """An extension: ask to take moves back, or answer who asked.
+
+    `to` is the revision to return to; `request` is that of the request, by default the
+    one that waits.
+    """
+
+    matchID: str
+    playerID: str
+    clientActionID: str
+    verb: Literal["ask", "agree", "decline"]
+    to: _Number | None = None
+    request: _Number | None = None
+    baseRevision: _Number | None = None
+
+    @property
+    def event(self) -> str:
+        return "undo"
 
 
 class Sync(_Said, frozen=True, tag="sync"):
@@ -75,7 +96,7 @@ class Heartbeat(_Said, frozen=True, tag="heartbeat"):
     id: _Number
 
 
-ClientMessage = Action | Sync | Resync | SaveRequest | Heartbeat
+ClientMessage = Action | TakeBack | Sync | Resync | SaveRequest | Heartbeat
 
 _decoder = msgspec.json.Decoder(ClientMessage)
 

@@ -216,3 +216,60 @@ async def test_a_match_that_has_ended_can_be_saved(autojump_clock: object) -> No
             replay = await http.get(ready["downloadURL"])
         envelope = read_envelope(replay.content)
         assert (envelope.game_id, len(envelope.actions)) == ("three-in-all", 3)
+
+
+async def test_moves_are_taken_back_when_the_other_agrees(
+    autojump_clock: object,
+) -> None:
+    """Asked, shown to who must agree, agreed: both see the board as it was; what is
+    said twice is done once."""
+    async with rig([tic_tac_toe]) as gateway:
+        match = await gateway.create("tic-tac-toe", ["0", "1"])
+        pages = []
+        for seat in match.seats:
+            page = gateway.sit(match, seat, hotseat="1", legal="1")
+            assert await page.hear_type("snapshot")
+            pages.append(page)
+        first, second = pages
+        await first.say(**place(match, "0", 4, "1"))
+        await first.hear_type("batch_applied")
+        undo = {"type": "undo", "matchID": match.id, "playerID": "0"}
+        for _ in range(2):  # the second is the same one again
+            await first.say(**undo, clientActionID="2", verb="ask", baseRevision=1)
+            answered = await first.hear_type("batch_applied")
+            assert answered["ackClientActionID"] == "2"
+        asked = await second.hear_type("snapshot")
+        assert asked["undo"] == {"revision": 2, "playerID": "0", "to": 0, "agreed": []}
+        await second.say(
+            **{**undo, "playerID": "1"}, clientActionID="1", verb="agree", request=2
+        )
+        after = await second.hear_type("snapshot")
+        assert (after["revision"], after["G"]["board"]) == (3, [None] * 9)
+        assert "undo" not in after
+        assert (await second.hear())["ackClientActionID"] == "1"
+        await first.say(**undo, clientActionID="3", verb="decline")
+        refused = await first.hear_type("action_rejected")
+        assert (refused["event"], refused["detail"]["code"]) == (
+            "undo",
+            "no_undo_request",
+        )
+
+
+async def test_a_page_is_told_which_game_it_is(autojump_clock: object) -> None:
+    """Once, before the first snapshot; only where it asked for extensions."""
+    async with rig([tic_tac_toe]) as gateway:
+        match = await gateway.create("tic-tac-toe", ["0", "1"])
+        watcher = gateway.open(match.id, gateway.watch_token(match), hotseat="1")
+        watcher.passed_over = set()
+        assert (await watcher.hear())["type"] == "welcome"
+        version = tic_tac_toe.version
+        assert await watcher.hear() == {
+            "type": "match",
+            "matchID": match.id,
+            "game": "tic-tac-toe",
+            "version": version,
+            "players": ["0", "1"],
+        }
+        await watcher.hear_type("snapshot")
+        await watcher.say(type="sync", matchID=match.id, playerID="")
+        assert "type" not in await watcher.hear()
