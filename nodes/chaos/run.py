@@ -23,7 +23,7 @@ from ..client import ClientOptions, connect
 from ..client.outcome import Refusal
 from ..client.shell import Client
 from ..load.latency import Latencies
-from ..node.collector import bounded_pauses
+from ..node.collector import Collector, bounded_pauses
 from ..operator_error import OperatorError
 from .account import MatchAccount, Verdict
 from .cluster import ChaosCluster, Health, chaos_cluster
@@ -96,6 +96,8 @@ class ChaosRun:
     judged: int = 0
     played_s: float = 0.0
     health: Health | None = None
+    collector: Collector = field(default_factory=Collector)
+    """Of this process: players do not stand still when a fault strikes."""
     _tables: list[Table] = field(default_factory=list)
     _told: anyio.Event = field(default_factory=anyio.Event)
 
@@ -286,6 +288,7 @@ class ChaosRun:
             for match, table in self.playing.items()
             if health.owners.get(shard_of(match, shards)) in nodes
         }
+        self.collector.hold(time.monotonic())
         number = self.silences.struck(hit, at_s)
         if hurry:
             for table in hit.values():
@@ -302,6 +305,7 @@ class ChaosRun:
                 f"{self.silences.waiting} matches are silent {self.plan.heal_s:g} s "
                 f"after {strike.kind.value} of {', '.join(strike.nodes)}",
             )
+        self.collector.go_on()
         health = await self.cluster.until_full(self.plan.heal_s)
         strike.healed_s = time.monotonic() - strike.at_s
         return health
@@ -341,7 +345,7 @@ async def run_chaos(
         run = ChaosRun(plan, cluster)
         watch(run)
         async with AsyncExitStack() as stack:
-            stack.enter_context(bounded_pauses(WALKED_MIN))
+            run.collector = stack.enter_context(bounded_pauses(WALKED_MIN))
             clients = [
                 await stack.enter_async_context(
                     connect(cluster.home, options=PATIENT, inbox=cluster.inbox)

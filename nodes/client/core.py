@@ -15,6 +15,7 @@ Rules:
   lost, when its match's owner changes, and after a silence.
 - A node that a seat has not spoken to is shown the seat's token first; one that does
   not know who holds it (`resume_seat`) is shown it too, and then asked again at once.
+- Views wait, though not for long, while a crowd of questions does.
 - Every `Sync` says which revision was seen, so that no owner shows an older one.
 
 Time is an argument, in seconds. Every call may add effects; `effects()` hands them
@@ -25,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from msgspec.structs import replace
@@ -62,6 +62,7 @@ from .effect import (
 from .memory import ClientMemory
 from .options import ClientOptions
 from .outcome import RETRIED_CODES, Refusal, refusal_of, runtime_refusal
+from .question import Peer, Question
 from .routing import Routing
 
 __all__ = ["ClientCore", "TooManyQuestions"]
@@ -86,6 +87,19 @@ WATCH_PAUSE_S = 0.05
 """Before the first of those that came from a node which is gone: by then it is known,
 as a rule, who has taken over."""
 
+WATCH_CROWD = 16
+"""Questions without an answer beyond which a watch that is renewed waits."""
+
+WATCH_CROWD_PAUSE_S = 0.02
+"""Before it is looked at again."""
+
+WATCH_PATIENCE_S = 0.5
+"""How long it waits so: views are worth less than answers, and not worthless."""
+
+GONE_PAUSE_S = 0.05
+"""Before what a node was asked that is gone is asked elsewhere, jittered. Who takes
+over is told unasked, as a rule before that: another node could but pass it on."""
+
 LOCATE_PAUSE_S = 0.5
 """Between two questions to the doors."""
 
@@ -94,39 +108,7 @@ class TooManyQuestions(Exception):
     """The bound on questions or watches is reached."""
 
 
-@dataclass(slots=True, eq=False)
-class _Question:
-    frame: Request
-    match: str | None  # whose owner is asked; None: any node will do
-    deadline: float
-    watch: Watch | None = None
-    ticket: int = 0
-    due: float = 0.0  # when `tick` must look at it
-    request: int = 0  # of the newest attempt
-    sent_to: str = ""
-    sent_at: float = 0.0
-    owner: str = ""  # of its match, as far as was known when it was sent
-    waiting: bool = False  # for an answer; otherwise for its next attempt
-    attempts: int = 0
-    hops: int = 0
-    open_requests: list[int] = field(default_factory=list)
-    told_unknown: bool = False
-    resumed: bool = False  # its seat was taken back for it
-    silent: bool = False  # nobody waits for it: the core's own
-    paced: bool = False  # its first attempt is put off
-    refusal: Refusal | None = None
-
-
-@dataclass(slots=True)
-class _Peer:
-    up: bool = False
-    ups: int = 0
-    down: bool = False  # it was up, or given up, at the address we reached
-    heard: float = -math.inf
-    suspect_until: float = -math.inf
-
-
-def _is_watch(question: _Question) -> bool:
+def _is_watch(question: Question) -> bool:
     return question.watch is not None
 
 
@@ -139,10 +121,10 @@ class ClientCore:
         self._uniform = uniform
         self.routing = Routing(direct=options.direct)
         self.memory = ClientMemory(options.known_max)
-        self._peers: dict[str, _Peer] = {}
+        self._peers: dict[str, Peer] = {}
         self._reached: dict[str, PeerAddress] = {}
         # Invariant: every ticket in _requests and _table_ticket is in _questions.
-        self._questions: dict[int, _Question] = {}
+        self._questions: dict[int, Question] = {}
         self._requests: dict[int, int] = {}
         self._watches: dict[tuple[str, str], Watch] = {}
         self._due: list[tuple[float, int]] = []
@@ -169,7 +151,7 @@ class ClientCore:
         if self._asked >= self._options.requests_max:
             raise TooManyQuestions
         self._asked += 1
-        return self._start(now, _Question(frame, match, deadline)).ticket
+        return self._start(now, Question(frame, match, deadline)).ticket
 
     def forget(self, ticket: int) -> None:
         """Nobody waits for this question any more. It is not sent again."""
@@ -243,7 +225,7 @@ class ClientCore:
         peer.up, peer.down = False, True
         for question in tuple(self._questions.values()):
             if question.waiting and question.sent_to == process:
-                self._pause(now, question)
+                self._pause(now, question, GONE_PAUSE_S)
         self._renew_all(now, lambda watch: watch.through == process, WATCH_PAUSE_S)
         self._refresh_table(now)
         self._locate(now)
@@ -313,20 +295,19 @@ class ClientCore:
 
     # --- questions
 
-    def _start(
-        self, now: float, question: _Question, pause_s: float = 0.0
-    ) -> _Question:
+    def _start(self, now: float, question: Question, pause_s: float = 0.0) -> Question:
         self._last_ticket += 1
         question.ticket = self._last_ticket
         self._questions[question.ticket] = question
         if pause_s > 0:
             question.paced = True
+            question.patient_until = now + WATCH_PATIENCE_S
             self._schedule(question, now + pause_s)
         else:
             self._attempt(now, question)
         return question
 
-    def _attempt(self, now: float, question: _Question, avoid: str = "") -> None:
+    def _attempt(self, now: float, question: Question, avoid: str = "") -> None:
         process = self.routing.choose(
             question.match, lambda process: self._usable(now, process), avoid
         )
@@ -387,7 +368,7 @@ class ClientCore:
                 self.memory.saw(frame.match, frame.revision)
             self._settle(question, frame)
 
-    def _resume_seat(self, now: float, question: _Question) -> None:
+    def _resume_seat(self, now: float, question: Question) -> None:
         """Show the seat's token to the node that asks for it, then ask that again.
 
         Both go over one link, so that the token is there first. If it did not help the
@@ -412,7 +393,7 @@ class ClientCore:
         request = self._next_request()
         self._effects.append(Send(process, replace(take, request=request)))
 
-    def _follow(self, now: float, question: _Question, moved: Moved) -> None:
+    def _follow(self, now: float, question: Question, moved: Moved) -> None:
         """The match is elsewhere: go there at once, if that leads anywhere."""
         known = self.routing.address(moved.owner) is not None
         question.hops += 1
@@ -421,13 +402,16 @@ class ClientCore:
         else:
             self._pause(now, question)
 
-    def _on_due(self, now: float, question: _Question) -> None:
+    def _on_due(self, now: float, question: Question) -> None:
         if now >= question.deadline:
             doubt = bool(question.open_requests) or question.told_unknown
             self._close(question.ticket)
             if not question.silent:
                 expired = Expired(question.ticket, doubt, question.refusal)
                 self._effects.append(expired)
+            return
+        if now < question.patient_until and self._asked > WATCH_CROWD:
+            self._schedule(question, now + WATCH_CROWD_PAUSE_S)
             return
         if not question.waiting:
             gone = self._peer(question.sent_to).down if question.sent_to else False
@@ -440,20 +424,21 @@ class ClientCore:
             self._locate(now)
         self._attempt(now, question, avoid=question.sent_to)
 
-    def _pause(self, now: float, question: _Question) -> None:
+    def _pause(self, now: float, question: Question, least_s: float = 0.0) -> None:
         """Wait before the next attempt: longer each time, never twice the same."""
         question.waiting = False
         question.hops = 0
         options = self._options
         grown = BACKOFF_GROWTH ** min(max(question.attempts - 1, 0), 64)
         longest = min(options.backoff_s_max, options.backoff_s_min * grown)
+        longest = max(longest, least_s)
         self._schedule(question, now + longest * (0.5 + 0.5 * self._uniform()))
 
-    def _schedule(self, question: _Question, at: float) -> None:
+    def _schedule(self, question: Question, at: float) -> None:
         question.due = min(at, question.deadline)
         heappush(self._due, (question.due, question.ticket))
 
-    def _settle(self, question: _Question, answer: Response | Refusal) -> None:
+    def _settle(self, question: Question, answer: Response | Refusal) -> None:
         self._close(question.ticket)
         watch = question.watch
         if watch is None:
@@ -482,7 +467,7 @@ class ClientCore:
     def _ask_watch(self, now: float, watch: Watch, pause_s: float = 0.0) -> None:
         watch.owner, watch.heard = self.routing.owner(watch.match), now
         watch.tenure = self.routing.tenure(watch.match)
-        question = _Question(watch.frame(), watch.match, math.inf, watch)
+        question = Question(watch.frame(), watch.match, math.inf, watch)
         watch.ticket = self._start(now, question, pause_s).ticket
         self._watches_due = min(self._watches_due, now + self._options.watch_idle_s)
 
@@ -539,7 +524,7 @@ class ClientCore:
         newer = self.routing.tenure(watch.match) > watch.tenure
         return owner != "" and (newer or owner != watch.owner)
 
-    def _follow_owner(self, now: float, question: _Question) -> None:
+    def _follow_owner(self, now: float, question: Question) -> None:
         owner = self._owner(question)
         if owner in ("", question.owner, question.sent_to) or not question.attempts:
             return
@@ -549,15 +534,15 @@ class ClientCore:
             question.hops = 0
             self._attempt(now, question)
 
-    def _owner(self, question: _Question) -> str:
+    def _owner(self, question: Question) -> str:
         return "" if question.match is None else self.routing.owner(question.match)
 
     # --- peers
 
-    def _peer(self, process: str) -> _Peer:
+    def _peer(self, process: str) -> Peer:
         peer = self._peers.get(process)
         if peer is None:
-            peer = self._peers[process] = _Peer()
+            peer = self._peers[process] = Peer()
         return peer
 
     def _usable(self, now: float, process: str) -> bool:
@@ -583,7 +568,7 @@ class ClientCore:
     def _refresh_table(self, now: float) -> None:
         if not self._table_ticket:
             deadline = now + self._options.timeout_s
-            question = _Question(FetchTable(0), None, deadline, silent=True)
+            question = Question(FetchTable(0), None, deadline, silent=True)
             self._table_ticket = -1  # under way: starting it may come back here
             self._table_ticket = self._start(now, question).ticket
 

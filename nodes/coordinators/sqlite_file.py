@@ -45,6 +45,10 @@ KEPT_REVISIONS = 1024
 """Transactions a watch may lag behind. Watches read every 50 ms; a cluster that
 starts writes some dozens."""
 
+BUSY_RETRY_S = 0.001
+"""Between two attempts to write while another process does: about as long as a
+transaction takes. SQLite's own pauses grow to 25 ms in three times that."""
+
 OPEN_S = 5.0
 OPEN_RETRY_S = 0.01
 """How long and how often to try while other processes are opening the file."""
@@ -67,8 +71,9 @@ SCHEMA = (
 class CoordinatorFile:
     """One connection to the file. Make it with `open`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, busy_s: float) -> None:
         self._connection = connection
+        self._busy_s = busy_s
 
     @classmethod
     def open(cls, path: Path, *, busy_s: float, create: bool = True) -> CoordinatorFile:
@@ -108,7 +113,7 @@ class CoordinatorFile:
         except BaseException:
             connection.close()
             raise
-        return cls(connection)
+        return cls(connection, busy_s)
 
     def close(self) -> None:
         self._connection.close()
@@ -206,7 +211,10 @@ class CoordinatorFile:
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[None]:
-        self._connection.execute(f"BEGIN {mode}")
+        if mode == "IMMEDIATE":
+            self._begin_to_write()
+        else:
+            self._connection.execute(f"BEGIN {mode}")
         try:
             yield
             self._connection.execute("COMMIT")
@@ -214,6 +222,28 @@ class CoordinatorFile:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+    def _begin_to_write(self) -> None:
+        """Begin when no other process writes: soon after it has ended.
+
+        Raises:
+            sqlite3.OperationalError: It was locked for `busy_s`.
+        """
+        deadline_s = time.monotonic() + self._busy_s
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    if not _is_locked(error) or time.monotonic() > deadline_s:
+                        raise
+                time.sleep(BUSY_RETRY_S)
+        finally:
+            self._connection.execute(
+                f"PRAGMA busy_timeout = {round(self._busy_s * 1000)}"
+            )
 
     def _position(self) -> tuple[int, int]:
         row = self._connection.execute("SELECT revision, compacted FROM position")

@@ -6,11 +6,15 @@ what lives is matches, and they are not garbage. So what has survived a full col
 is set aside (`gc.freeze`), and the next one walks only what is newer. Objects that are
 set aside still die by their reference counts; cycles among them wait until twice as
 much is set aside as was found alive the last time, and all of it is walked once more.
+
+Whoever knows of moments that must not be lost, such as those in which a dead node's
+matches are taken over, may have it wait a little (`hold`).
 """
 
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +24,17 @@ __all__ = ["Collector", "CollectorStatistics", "bounded_pauses"]
 
 YOUNG = 5_000
 """Objects made before the youngest are looked at; 700 is meant for small programs."""
+
+MIDDLE = 4
+"""Looks at the youngest before those that survived them are looked at as well. Ten is
+usual, and 50,000 objects take 40 ms."""
+
+HOLD_S = 0.5
+"""How long nothing is collected from each `hold` on."""
+
+HOLD_S_MAX = 2.0
+"""How long at a stretch, however often that is asked for: a busy node makes some
+hundred thousand objects in that time."""
 
 WALKED_MIN = 500_000
 """Objects set aside below which nothing is walked again."""
@@ -34,6 +49,7 @@ class CollectorStatistics:
     set_aside: int
     full_collections: int
     walks_of_all: int
+    holds: int
 
 
 class Collector:
@@ -42,11 +58,35 @@ class Collector:
     def __init__(self, walked_min: int = WALKED_MIN) -> None:
         self._walked_min = walked_min
         self._limit = walked_min
-        self._full = self._walks = 0
+        self._full = self._walks = self._holds = 0
+        self._held_since_s = self._held_until_s = math.inf  # inf: it is not held
         self._all_is_next = False  # the next full collection walks everything
 
     def statistics(self) -> CollectorStatistics:
-        return CollectorStatistics(gc.get_freeze_count(), self._full, self._walks)
+        return CollectorStatistics(
+            gc.get_freeze_count(), self._full, self._walks, self._holds
+        )
+
+    def hold(self, now_s: float) -> None:
+        """Collect nothing for `HOLD_S`. `look` ends it: call that often."""
+        if self._held_until_s == math.inf:
+            if not gc.isenabled():
+                return  # somebody else's choice
+            gc.disable()
+            self._holds += 1
+            self._held_since_s = now_s
+        self._held_until_s = min(now_s + HOLD_S, self._held_since_s + HOLD_S_MAX)
+
+    def look(self, now_s: float) -> None:
+        """Go on, if it was held long enough."""
+        if now_s >= self._held_until_s:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Collect again, if it is held."""
+        if self._held_until_s != math.inf:
+            self._held_since_s = self._held_until_s = math.inf
+            gc.enable()
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
         if phase != "stop" or info["generation"] != 2:
@@ -70,11 +110,12 @@ def bounded_pauses(walked_min: int = WALKED_MIN) -> Iterator[Collector]:
     thresholds = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, *thresholds[1:])
+    gc.set_threshold(YOUNG, MIDDLE, *thresholds[2:])
     gc.callbacks.append(collector._collected)
     try:
         yield collector
     finally:
+        collector.go_on()
         gc.callbacks.remove(collector._collected)
         gc.set_threshold(*thresholds)
         gc.unfreeze()

@@ -96,6 +96,7 @@ class Node:
         config, endpoint = parts.config, parts.endpoint
         self._endpoint = endpoint
         self._clock = parts.clock
+        self._collector = parts.collector
         self._manager = ServiceManager()
         self._stopping = anyio.Event()
         self._hurried = anyio.Event()
@@ -118,7 +119,7 @@ class Node:
             pins=pins,
             adopted=self._adopted,
             released=self._released,
-            node_gone=self._deaths.node_gone,
+            node_gone=self._node_gone,
         )
         self.supervisor = self._hosting.supervisor
         self._replicator = self._hosting.replicator
@@ -237,6 +238,7 @@ class Node:
                 with self._replicator.batch():
                     self._switchboard.ownership_changed()
             self._switchboard.tick()
+            self._collector.look(self._clock.monotonic_s())
             self._alive.touch(self._clock.now_ms())
             if self._memory.look():
                 log.warning("memory_room", room=self._memory.room)
@@ -246,7 +248,12 @@ class Node:
         await self._keeper.wait_ready()
         log.info("node_ready", shards=sorted(self._router.owned))
 
+    def _node_gone(self, node: str) -> None:
+        self._collector.hold(self._clock.monotonic_s())
+        self._deaths.node_gone(node)
+
     def _adopted(self, shard: int, epoch: int) -> None:
+        self._collector.hold(self._clock.monotonic_s())  # for who waits for its matches
         self._router.owned[shard] = epoch
         for match in self._poison.apart():  # it may have come here since it was told
             if self._pins.shard_of(match) == shard:

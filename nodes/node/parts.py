@@ -29,6 +29,7 @@ from .breadcrumb import Breadcrumb, BreadcrumbGuard, open_breadcrumb
 from .collector import Collector, bounded_pauses
 from .folder import folder_of
 from .loop_watch import LoopWatch, loop_watch
+from .thread_turns import short_turns
 
 __all__ = ["BREADCRUMB", "NodeParts", "open_parts"]
 
@@ -97,6 +98,7 @@ async def open_parts(config: Config) -> AsyncIterator[NodeParts]:
             advertise=config.node.advertise,
         )
         endpoint = await stack.enter_async_context(inbox)
+        stack.enter_context(short_turns())
         collector = stack.enter_context(bounded_pauses())
         loop = stack.enter_context(loop_watch())
         guard = stack.enter_context(open_watchdog(config.supervisor.resolver_budget_s))

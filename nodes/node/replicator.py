@@ -56,6 +56,10 @@ CHECKPOINT_S = 1.0
 CHECKPOINT_BYTES_MAX = 1024 * 1024
 """Packed states in one checkpoint: bounds how long a group of the journal takes."""
 
+CROWD_S = 0.5
+"""After a node has died: players of its matches all ask at once then, and what they do
+is not to stand behind a checkpoint."""
+
 LOOK_PAUSES_S = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Before each attempt to connect to a node whose link was lost. After the last one its
 silence says as much."""
@@ -137,6 +141,7 @@ class Replicator:
         self._games: Mapping[str, Games] = {}  # by registered node
         self._unfit: dict[int, frozenset[str]] = {}
         self._leaving = False
+        self._crowd_until_s = -math.inf
         self._due_ms = self._asleep_until_ms = math.inf
         self._timer = anyio.Event()
         self._sends = self._sends_dropped = self._refusals = self._alarms = 0
@@ -291,6 +296,7 @@ class Replicator:
                 return
             if await is_refused(inbox):
                 self._refusals += 1
+                self._crowd_until_s = self._clock.monotonic_s() + CROWD_S
                 log.warning("node_gone", peer=node)
                 self._runner.refused(node, self.now_ms())
                 self._node_gone(node)
@@ -422,10 +428,20 @@ class Replicator:
         """Store a part of what has changed, again and again: recovery stays short."""
         while True:
             await anyio.sleep(CHECKPOINT_S)
+            await self._until_quiet()
             clock_ms = self._clock.now_ms()
             while ops := self._states.checkpoint(clock_ms, CHECKPOINT_BYTES_MAX):
                 if not await self._writer.write(ops):
                     break  # they are given out again, after a pause
+                await self._until_quiet()
+
+    async def _until_quiet(self) -> None:
+        """Let the players of a dead node's matches go first."""
+        while True:
+            left_s = self._crowd_until_s - self._clock.monotonic_s()
+            if left_s <= 0:
+                return
+            await anyio.sleep(left_s)
 
     async def _sweep(self) -> None:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from hotseat.nodes.client.core import WATCH_CROWD
 from hotseat.nodes.client.effect import Send, Settled, Watch, WatchRefused
 from hotseat.nodes.client.options import ClientOptions
 from hotseat.nodes.client.outcome import Refusal
@@ -28,6 +29,14 @@ def soon(bench: Bench, now: float) -> list[Send]:
             return frames
         assert bench.core.next_due <= now + 0.05
         bench.core.tick(bench.core.next_due)
+
+
+def watched(bench: Bench, match: str) -> None:
+    """Seat 0 is watched, and has been shown something."""
+    bench.core.watch(0.0, Watch(match, 1, "0", 1, legal=False))
+    sent = bench.one_send(Sync)
+    bench.core.arrived(0.1, sent.process, view(match, 3, request=sent.frame.request))
+    bench.core.effects()
 
 
 def refuse(bench: Bench, now: float, code: str) -> None:
@@ -59,6 +68,49 @@ def test_a_link_that_breaks_is_as_good_as_a_refusal() -> None:
     assert bench.one_send().process == "n3"
     bench.core.peer_down(1.0, "n3")
     assert {send.process for send in soon(bench, 1.0)} == {"n1"}
+
+
+def test_who_takes_over_is_told_before_another_node_is_asked() -> None:
+    """An announcement within 20 ms is in time: nothing goes by way of a third node."""
+    bench, match = Bench(ClientOptions()), match_owned_by("n2")
+    bench.ask(match)
+    bench.sends()
+    bench.core.peer_down(1.0, "n2")
+    bench.core.tick(1.02)
+    assert not [s for s in bench.sends() if isinstance(s.frame, Dispatch)]
+    bench.core.arrived(1.02, "n1", Moved(0, shard_of(match, SHARDS), 9, "n3"))
+    assert bench.one_send().process == "n3"
+
+
+def test_views_wait_behind_a_crowd_and_not_for_ever() -> None:
+    """Players who wait for answers go first; half a second later views come anyway."""
+    bench, match = Bench(ClientOptions()), match_owned_by("n2")
+    watched(bench, match)
+    for _ in range(WATCH_CROWD + 1):
+        bench.ask(match_owned_by("n3"), now=1.0)
+    bench.sends()
+    bench.core.peer_down(1.0, "n2")
+    now = 1.0
+    while not any(isinstance(s.frame, Sync) for s in bench.sends()):
+        now = bench.core.next_due
+        bench.core.tick(now)
+    assert 1.5 <= now <= 1.7
+
+
+def test_views_do_not_wait_when_the_crowd_has_been_answered() -> None:
+    """They are asked for as soon as few questions are left."""
+    bench, match = Bench(ClientOptions()), match_owned_by("n2")
+    watched(bench, match)
+    for _ in range(WATCH_CROWD + 1):
+        bench.ask(match_owned_by("n3"), now=1.0)
+    crowd = [s for s in bench.sends() if isinstance(s.frame, Dispatch)]
+    bench.core.peer_down(1.0, "n2")
+    bench.core.tick(1.06)
+    assert not [s for s in bench.sends() if isinstance(s.frame, Sync)]
+    for sent in crowd:
+        bench.core.arrived(1.07, "n3", Accepted(sent.frame.request, "m", 5, 1))
+    bench.core.tick(1.1)
+    assert [s for s in bench.sends() if isinstance(s.frame, Sync)]
 
 
 def test_a_seat_is_taken_back_unseen() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hotseat.nodes.node.collector import bounded_pauses
+from hotseat.nodes.node.collector import HOLD_S, HOLD_S_MAX, bounded_pauses
 
 
 class Node:
@@ -75,3 +75,38 @@ def test_the_settings_are_put_back() -> None:
     with bounded_pauses():
         assert gc.get_threshold() != before[0]
     assert (gc.get_threshold(), len(gc.callbacks)) == before
+
+
+def test_it_waits_while_it_is_held() -> None:
+    """For a moment that must not be lost; then it goes on."""
+    with bounded_pauses() as collector:
+        collector.hold(10.0)
+        assert not gc.isenabled()
+        collector.look(10.0 + HOLD_S - 0.01)
+        assert not gc.isenabled()
+        collector.look(10.0 + HOLD_S)
+        assert gc.isenabled()
+        assert collector.statistics().holds == 1
+
+
+def test_it_is_never_held_for_long() -> None:
+    """However often that is asked for; and never beyond the program that asked."""
+    with bounded_pauses() as collector:
+        now_s = 10.0
+        while now_s < 10.0 + HOLD_S_MAX:
+            collector.hold(now_s)
+            collector.look(now_s)
+            now_s += 0.1
+        collector.look(now_s)
+        assert gc.isenabled()
+        collector.hold(now_s)
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_who_has_turned_it_off_is_left_alone(by_hand: None) -> None:
+    """It is not turned on by the end of a hold."""
+    with bounded_pauses() as collector:
+        collector.hold(10.0)
+        collector.look(20.0)
+        assert not gc.isenabled()
