@@ -362,6 +362,7 @@ class _Drawing:
             "game": game.name,
             "version": game.version,
             "players": players,
+            "undo": game.undo is not None,
         }
         try:
             return pack_trusted(shown, room)

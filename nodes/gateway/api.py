@@ -199,25 +199,11 @@ class Api:
             headers={"content-disposition": name, "cache-control": "private"},
         )
 
-    async def frames(self, request: Request) -> Response:
-        """GET /api/matches/{match}/frames"""
+    async def film(self, request: Request) -> Response:
+        """GET /api/matches/{match}/film"""
         match = self.named(request)
         grant = self.granted(request, "watch", match)
         remote = self.gateway.client.join(match, self.epoch(request, grant))
-        made = await self.gateway.replays.film(remote, grant.seat)
-        if isinstance(made, Refusal):
-            raise Refused(made.code, made.message)
-        return Response(
-            made,
-            media_type="application/json",
-            headers={"cache-control": "private"},
-        )
-
-    async def frames(self, request: Request) -> Response:
-        """GET /api/matches/{match}/frames"""
-        match = self.named(request)
-        grant = self.granted(request, "watch", match)
-        remote = self.gateway.client.join(match, grant.epoch)
         made = await self.gateway.replays.film(remote, grant.seat)
         if isinstance(made, Refusal):
             raise Refused(made.code, made.message)

@@ -80,8 +80,7 @@ def _pages(gateway: Gateway) -> Starlette:
                 "/api/matches/{match}/tokens", api.page(api.invite), methods=["POST"]
             ),
             Route("/api/matches/{match}/replay", api.page(api.replay)),
-            Route("/api/matches/{match}/frames", api.page(api.frames)),
-            Route("/api/matches/{match}/frames", api.page(api.frames)),
+            Route("/api/matches/{match}/film", api.page(api.film)),
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),

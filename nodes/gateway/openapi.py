@@ -102,6 +102,19 @@ def openapi_document(url: str) -> dict[str, Any]:
                     },
                 }
             },
+            "/api/matches/{match}/film": {
+                "get": {
+                    "operationId": "getFilm",
+                    "summary": "An ended match, as the token's seat could see it.",
+                    "parameters": [_MATCH, _EPOCH],
+                    "responses": {
+                        "200": _content(
+                            "Its snapshots, with the steps between.", {"type": "object"}
+                        ),
+                        "default": _error(),
+                    },
+                }
+            },
             **operator_paths(),
             "/healthz": {"get": _probe("healthz", "The gateway lives.")},
             "/readyz": {"get": _probe("readyz", "It reaches the cluster.")},

@@ -127,11 +127,9 @@ class MatchPage {
 
   async fetchWhole() {
     try {
-      const { frames } = await get(
-        `/api/matches/${this.connection.match}/frames`,
-        this.token,
+      this.state.take(
+        await get(`/api/matches/${this.connection.match}/film`, this.token),
       );
-      if (frames.length) this.state.frames = frames;
       this.whole = true;
     } catch {
       // what was seen here is shown instead
@@ -345,10 +343,14 @@ class MatchPage {
         { class: "row" },
         h(
           "button",
-          { class: "primary", "data-key": "watch", onclick: () => this.watchReplay() },
+          {
+            class: "primary compact",
+            "data-key": "watch",
+            onclick: () => this.watchReplay(),
+          },
           "Watch the replay",
         ),
-        h("a", { class: "button", href: "/" }, "A new match"),
+        h("a", { class: "button compact", href: "/" }, "A new match"),
       ),
     );
   }

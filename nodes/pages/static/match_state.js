@@ -99,6 +99,15 @@ export class MatchState {
     this.undo = undo === true;
   }
 
+  /** Take the whole match, as it is told after its end. @param {{frames: any[]}} film */
+  take({ frames }) {
+    if (!frames.length) return;
+    this.frames = frames.map(({ snapshot, step }) => ({
+      snapshot,
+      step: step && { ...step, snapshot },
+    }));
+  }
+
   _snapshot(snapshot) {
     const known = this.newest;
     if (known && snapshot.revision === known.revision) {

@@ -1,9 +1,18 @@
 // Steps through what has happened: back, on, and by itself.
 
-import { h } from "./dom.js";
+import { h, s } from "./dom.js";
 
 /** How long a moment is shown while it plays. */
 const PACE_MS = 900;
+
+const SIGNS = {
+  first: "M5 4v16M20 4 9 12l11 8z",
+  back: "M17 4 6 12l11 8z",
+  play: "M7 4l12 8-12 8z",
+  pause: "M8 4v16M16 4v16",
+  on: "M7 4l11 8-11 8z",
+  last: "M19 4v16M4 4l11 8-11 8z",
+};
 
 export class ReplayBar {
   /**
@@ -53,13 +62,13 @@ export class ReplayBar {
           "aria-disabled": to < 0 || to > last || to === at ? "true" : null,
           onclick: () => to >= 0 && to <= last && this._by(to),
         },
-        sign,
+        drawing(sign),
       );
     return h(
       "div",
       { class: "replay", role: "group", "aria-label": "Replay" },
-      step(0, "⏮\ufe0e", "To the beginning"),
-      step(at - 1, "◀\ufe0e", "A step back"),
+      step(0, "first", "To the beginning"),
+      step(at - 1, "back", "A step back"),
       h(
         "button",
         {
@@ -69,10 +78,10 @@ export class ReplayBar {
           "aria-label": this._playing ? "Pause" : "Play",
           onclick: () => (this._playing ? this.pause() : this.play()),
         },
-        this._playing ? "⏸\ufe0e" : "▶\ufe0e",
+        drawing(this._playing ? "pause" : "play"),
       ),
-      step(at + 1, "▶▶\ufe0e", "A step on"),
-      step(last, "⏭\ufe0e", "To the end"),
+      step(at + 1, "on", "A step on"),
+      step(last, "last", "To the end"),
       h("input", {
         type: "range",
         min: 0,
@@ -92,4 +101,9 @@ export class ReplayBar {
     this._playing = null;
     this._look(frame);
   }
+}
+
+function drawing(sign) {
+  const look = { class: "sign", viewBox: "0 0 24 24", "aria-hidden": "true" };
+  return s("svg", look, s("path", { d: SIGNS[sign] }));
 }

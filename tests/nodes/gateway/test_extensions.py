@@ -269,6 +269,7 @@ async def test_a_page_is_told_which_game_it_is(autojump_clock: object) -> None:
             "game": "tic-tac-toe",
             "version": version,
             "players": ["0", "1"],
+            "undo": True,
         }
         await watcher.hear_type("snapshot")
         await watcher.say(type="sync", matchID=match.id, playerID="")

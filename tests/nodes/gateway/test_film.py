@@ -32,7 +32,7 @@ async def test_an_ended_match_is_shown_from_its_beginning(
     result."""
     async with rig([rock_paper_scissors]) as gateway, gateway.http() as http:
         match = await played(gateway)
-        path = f"/api/matches/{match.id}/frames"
+        path = f"/api/matches/{match.id}/film"
         token = gateway.seat_token(match, "0")
         film = (await http.get(path, params={"token": token})).json()
     frames = film["frames"]
@@ -48,7 +48,7 @@ async def test_a_film_shows_no_secret_of_others(autojump_clock: object) -> None:
     """What was hidden from a place when it happened is hidden in its film."""
     async with rig([rock_paper_scissors]) as gateway, gateway.http() as http:
         match = await played(gateway)
-        path = f"/api/matches/{match.id}/frames"
+        path = f"/api/matches/{match.id}/film"
         for token in (gateway.watch_token(match), gateway.seat_token(match, "1")):
             frames = (await http.get(path, params={"token": token})).json()["frames"]
             assert "rock" not in json.dumps(frames[1])  # the first one's, in secret
@@ -61,7 +61,7 @@ async def test_a_match_that_goes_on_is_not_shown(autojump_clock: object) -> None
         match = await gateway.create("rock-paper-scissors", ["0", "1"])
         token = gateway.watch_token(match)
         answer = await http.get(
-            f"/api/matches/{match.id}/frames", params={"token": token}
+            f"/api/matches/{match.id}/film", params={"token": token}
         )
     assert answer.status_code == 409
     assert answer.json()["error"]["code"] == "match_running"

@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import { isLegal, payloadsOf } from "../match_state.js";
+import { checkedKing } from "./chess_check.js";
 import { choice } from "./choice.js";
 import { grid } from "./grid.js";
 
@@ -23,7 +24,7 @@ export const chess = {
     const asked = scene.pending?.event === "move" ? scene.pending.payload.uci : "";
     if (!moves.some((uci) => uci.startsWith(memory.picked))) memory.picked = undefined;
     const picked = memory.picked;
-    const checked = / in check/.test(snapshot.derived.controlMeta.label ?? "");
+    const checked = checkedKing(squares, whiteMoves);
     const flipped = memory.flipped ?? scene.seat === "black";
     const cell = (row, column) => {
       const square =
@@ -45,7 +46,7 @@ export const chess = {
           target && (piece ? "capture" : "target"),
           (view.lastMove ?? "").slice(0, 4).includes(square) && "last",
           asked.slice(0, 4).includes(square) && "asked",
-          checked && piece === (whiteMoves ? "K" : "k") && "checked",
+          square === checked && "checked",
         ],
         pressed: square === picked,
         choose: target
