@@ -8,6 +8,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DIR    ?= .hotseat
 NODES  ?= 3
+GATEWAY ?= 127.0.0.1:8080
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test fast check format bench conformance sim clean
@@ -23,8 +24,8 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(STAMP)     ## a local cluster of 3 nodes, until Ctrl-C
-	@exec $(BIN)/hotseat up --nodes $(NODES) --dir $(DIR)
+run: $(STAMP)     ## a cluster and a page to play on, until Ctrl-C; GATEWAY=HOST:PORT
+	@exec $(BIN)/hotseat up --nodes $(NODES) --dir $(DIR) --gateway $(GATEWAY)
 
 test: $(STAMP)    ## all tests; ARGS=... for some
 	PATH="$(abspath $(BIN)):$$PATH" scripts/test $(ARGS)

@@ -336,7 +336,7 @@ class BotsConfig(Section):
     """Rooms at once; others wait until one of them ends."""
 
     seed: str = ""
-    """Of all chance in decisions. Unset: drawn at each start."""
+    """Of all chance in decisions. "": drawn at each start."""
 
     stop_grace_s: Annotated[float, Field(gt=0, le=300)] = 3.0
     """How long it may take to stop before it is killed."""
@@ -345,8 +345,10 @@ class BotsConfig(Section):
     def _thinks_in_time(self) -> BotsConfig:
         if self.think_s >= self.limit_s:
             raise OptionFaults(
-                (f"think_s ({self.think_s:g}) must be less than limit_s "
-                 f"({self.limit_s:g})",)
+                (
+                    f"think_s ({self.think_s:g}) must be less than limit_s "
+                    f"({self.limit_s:g})",
+                )
             )
         return self
 

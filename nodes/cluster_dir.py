@@ -246,6 +246,14 @@ class ClusterDir:
         """Where a running gateway says at which URL of this machine it listens."""
         return self.path / "run" / f"{name}.url"
 
+    def bots_pid_path(self, name: str) -> Path:
+        """A bots process's; not beside the nodes' by name, since it is none."""
+        return self.path / "run" / f"{name}.bots"
+
+    def bots_ready_path(self, name: str) -> Path:
+        """Where a bots process that is ready says so, with its pid."""
+        return self.path / "run" / f"{name}.ready"
+
     def node_path(self, name: str) -> Path:
         """Where a node keeps what must outlive its process."""
         return self.path / "nodes" / name

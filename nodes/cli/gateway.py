@@ -35,6 +35,10 @@ def gateway(
     loop: Annotated[
         str | None, Parameter(help="asyncio, trio, or auto (default).")
     ] = None,
+    open_lobbies: Annotated[
+        bool | None,
+        Parameter(help="Let anybody open a lobby, without a token.", negative=()),
+    ] = None,
     metrics: Metrics = None,
     game: Annotated[
         list[str] | None,
@@ -51,6 +55,7 @@ def gateway(
         "--name": ("node.id", name),
         "--listen": ("gateway.listen", listen),
         "--public-url": ("gateway.public_url", public_url),
+        "--open-lobbies": ("gateway.open_lobbies", open_lobbies),
         "--loop": ("node.loop", loop),
         "--metrics": ("metrics.listen", metrics),
         "--game": ("node.games", tuple(game) if game else None),

@@ -15,6 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from ..local.players import (
+    BOTS,
+    GATEWAY,
+    bots_say_ready,
+    gateway_says_ready,
+    is_loopback,
+    operator_link,
+    play_link,
+    require_free,
+)
 from ..redundancy import Redundancy
 from .options import Dir, folder
 
@@ -30,9 +40,6 @@ NODES_MAX = 64
 
 SHARDS_MAX = 4096
 COPIES_MAX = 7
-
-GATEWAY = "gateway"
-"""The name of the gateway that is started beside the nodes."""
 
 DETACHED_READY_TIMEOUT_S = 30.0
 
@@ -130,7 +137,20 @@ def up(
     gateway: Annotated[
         str | None,
         Parameter(
-            help="Let players in at HOST:PORT: start a gateway beside the nodes.",
+            help="Let players in at HOST:PORT: start a gateway beside the nodes, and "
+            "a process that plays for bots. On loopback anybody may open a lobby.",
+            show_default=False,
+        ),
+    ] = None,
+    no_bots: Annotated[
+        bool, Parameter(help="With --gateway: start no bots.", negative=())
+    ] = False,
+    bot: Annotated[
+        list[str] | None,
+        Parameter(
+            help="With --gateway: have this bot, too, as NAME=module:attribute. May be "
+            "repeated.",
+            negative=(),
             show_default=False,
         ),
     ] = None,
@@ -153,6 +173,8 @@ def up(
         tuple(game or ()),
         metrics,
         gateway,
+        not no_bots,
+        tuple(bot or ()),
     )
     if detach:
         return _detach(asked)
@@ -175,6 +197,15 @@ class _Asked:
     games: tuple[str, ...]
     metrics: bool = False
     gateway: str | None = None
+    with_bots: bool = True
+    bots: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The processes beside the nodes."""
+        if self.gateway is None:
+            return ()
+        return (GATEWAY, BOTS) if self.with_bots else (GATEWAY,)
 
     def flags(self) -> list[str]:
         """The same, as a command line."""
@@ -195,7 +226,9 @@ class _Asked:
             flags += ["--metrics"]
         if self.gateway is not None:
             flags += ["--gateway", self.gateway]
-        return [*flags, *_game_flags(self.games)]
+        if not self.with_bots:
+            flags += ["--no-bots"]
+        return [*flags, *_bot_flags(self.bots), *_game_flags(self.games)]
 
 
 def _detach(asked: _Asked) -> int:
@@ -212,7 +245,7 @@ def _detach(asked: _Asked) -> int:
     _say(f"hotseat: a cluster runs in {place}")
     _say("ready")
     if asked.gateway is not None:
-        _say(_where_players_come(ClusterDir.load(asked.path)))
+        _say(_where_to_go(ClusterDir.load(asked.path), asked.gateway))
     _say(f"Try next:\n{_what_next(asked.path)}")
     _say(f"  {_program()} down --dir {place}")
     return report.exit_code
@@ -262,6 +295,8 @@ def _run(
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
+    if asked.gateway is not None:
+        require_free(asked.gateway)
     with owned_folder(
         asked.path, asked.shards, names, asked.coordinator, asked.redundancy
     ) as home:
@@ -277,7 +312,7 @@ def _run(
         def ready() -> None:
             say("ready")
             if asked.gateway is not None:
-                say(_where_players_come(home))
+                say(_where_to_go(home, asked.gateway))
             say(f"Try next, from another terminal:\n{_what_next(asked.path)}")
             say("Ctrl-C stops all.")
             on_ready()
@@ -302,6 +337,7 @@ def _config(home: ClusterDir, asked: _Asked) -> Config:
             "--node": ("node.id", "n1"),
             "--game": ("node.games", asked.games or None),
             "--gateway": ("gateway.listen", asked.gateway),
+            "--bot": ("bots.bots", asked.bots or None),
         },
     )
 
@@ -313,18 +349,17 @@ def _plan(
     timeout_s: float | None,
 ) -> LocalPlan:
     from ..local.child import ChildOptions
-    from ..local.cluster import LocalPlan, door_says_ready, gateway_says_ready
+    from ..local.cluster import LocalPlan, door_says_ready
 
-    node_ready, gateway_ready = door_says_ready(home), gateway_says_ready(home)
+    node_ready = door_says_ready(home)
+    probes = {GATEWAY: gateway_says_ready(home), BOTS: bots_say_ready(home)}
 
     async def ready(name: str) -> bool:
-        return await (gateway_ready if name == GATEWAY else node_ready)(name)
+        return await probes.get(name, node_ready)(name)
 
     def argv(node: str) -> Sequence[str]:
-        if node == GATEWAY:
-            listen = ("--listen", str(asked.gateway), "--with-parent")
-            games = _game_flags(asked.games)
-            return (*PYTHON, "gateway", "--dir", str(home.path), *listen, *games)
+        if node in asked.beside:
+            return _argv_beside(node, home, asked)
         place = ("--dir", str(home.path), "--node", node, "--with-parent")
         pages = ("--metrics", "127.0.0.1:0") if asked.metrics else ()
         return (*PYTHON, "node", *place, *pages, *_game_flags(asked.games))
@@ -336,13 +371,31 @@ def _plan(
         ready,
         ChildOptions(stop_grace_s=stop_grace_s),
         timeout_s,
-        () if asked.gateway is None else (GATEWAY,),
+        asked.beside,
     )
 
 
-def _where_players_come(home: ClusterDir) -> str:
-    url = home.gateway_url_path(GATEWAY).read_text("utf-8").strip()
-    return f"Players come to {url}; its API: {url}/openapi.json"
+def _argv_beside(name: str, home: ClusterDir, asked: _Asked) -> Sequence[str]:
+    """The command line of the gateway, or of the bots."""
+    assert asked.gateway is not None
+    flags = ["--dir", str(home.path), "--with-parent", *_game_flags(asked.games)]
+    if name == BOTS:
+        return (*PYTHON, "bots", *flags, *_bot_flags(asked.bots))
+    if is_loopback(asked.gateway):
+        flags.append("--open-lobbies")
+    return (*PYTHON, "gateway", *flags, "--listen", asked.gateway)
+
+
+def _where_to_go(home: ClusterDir, listen: str) -> str:
+    """The links that a person opens. A token is shown to this machine alone."""
+    lines = [f"Play:     {play_link(home)}"]
+    if is_loopback(listen):
+        lines.append(f"Operate:  {operator_link(home)}")
+    return "\n".join(lines)
+
+
+def _bot_flags(bots: Sequence[str]) -> list[str]:
+    return [part for spec in bots for part in ("--bot", spec)]
 
 
 def _game_flags(games: Sequence[str]) -> list[str]:

@@ -31,12 +31,8 @@ __all__ = [
     "LocalCluster",
     "LocalPlan",
     "door_says_ready",
-    "gateway_says_ready",
     "owned_folder",
 ]
-
-PAGE_S = 2.0
-"""How long a gateway may take to say whether it is ready."""
 
 WAITING_NOTE_S = 10.0
 """How often a start that takes long says what it waits for."""
@@ -58,7 +54,7 @@ class LocalPlan:
     ready_timeout_s: float | None = None
     """The start has failed if it takes longer. None: it may take any time."""
     beside: Sequence[str] = ()
-    """Names of processes that run beside the nodes and are none: gateways."""
+    """Names of processes that run beside the nodes and are none: a gateway, bots."""
 
 
 class LocalCluster:
@@ -221,22 +217,6 @@ def owned_folder(
             f"a cluster runs in {path} already (process {held.pid})",
             hint=f"hotseat status --dir {path}, or hotseat down --dir {path}",
         ) from None
-
-
-def gateway_says_ready(folder: ClusterDir) -> Callable[[str], Awaitable[bool]]:
-    """A probe: ask the gateway's own page."""
-
-    async def probe(name: str) -> bool:
-        import httpx
-
-        try:
-            url = folder.gateway_url_path(name).read_text("utf-8").strip()
-            async with httpx.AsyncClient(timeout=PAGE_S) as http:
-                return (await http.get(f"{url}/readyz")).is_success
-        except (OSError, httpx.HTTPError, httpx.InvalidURL):
-            return False  # not there yet
-
-    return probe
 
 
 def door_says_ready(folder: ClusterDir) -> Callable[[str], Awaitable[bool]]:

@@ -38,7 +38,7 @@ class Cluster:
             "up", *self.place, "--nodes", "3", "--gateway", "127.0.0.1:0", "--detach"
         )
         self.url = (folder / "run" / "gateway.url").read_text().strip()
-        assert f"Players come to {self.url}" in said
+        assert f"Play:     {self.url}/" in said
         token = told("token", "mint", "--operator", "ann", *self.place).strip()
         self.headers = {"authorization": f"Bearer {token}"}
 
