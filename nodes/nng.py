@@ -1,12 +1,13 @@
 """Links over nng: one PULL inbox, one PUSH socket for each outgoing pipe.
 
-This file and `nng_door.py` are the only ones that speak to nng.
+This file, `nng_door.py` and `nng_sockets.py` are the only ones that speak to nng.
 
 Rules, each bought with a measurement:
 - Sockets are driven by their poll descriptors, which are readable when a receive,
   or a send, would not block; never by asend and arecv.
 - nng calls back from its own threads, under a lock: a callback only posts to the
   loop. The exception is refusing a pipe before it is connected.
+- The loop never waits for these threads: sockets are closed in another one.
 - A PUSH socket may have one pipe in its life. nng would redial, and what had waited
   would go before our hello.
 - nng keeps a pipe that its peer closed at once among those it sends through, and
@@ -20,11 +21,8 @@ Rules, each bought with a measurement:
 
 from __future__ import annotations
 
-import math
 import random
 import threading
-import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -40,6 +38,7 @@ from ..runtime.hello import Credential
 from ..runtime.link import Identity
 from ..runtime.link_options import LinkOptions
 from ..runtime.wire import Channel, Post, current_post
+from .nng_sockets import close_socket, open_socket
 
 __all__ = ["NngEndpoint", "NngWire", "post_quietly"]
 
@@ -57,6 +56,13 @@ _RECONNECT_MS = 1000
 
 # Seconds in which an attempt to dial ends one way or the other, on any near network.
 _SETTLE_S = 0.1
+
+# Pipes that are remembered because they went before they came, by two threads of nng's.
+# The one notice follows the other within milliseconds, if at all.
+_GONE_MAX = 1024
+
+# Seconds that an inbox is waited for when it closes: its address is free after that.
+_CLOSE_S = 2.0
 
 
 class NngEndpoint(WireEndpoint):
@@ -92,7 +98,9 @@ class NngWire:
         self._fd = -1
         self._post: Post
         self._pipes: dict[int, Any] = {}
-        self._settling: deque[tuple[float, Any]] = deque()  # sockets, and when to close
+        self._gone: dict[
+            int, None
+        ] = {}  # that they are up is told after that they went
         self._closed = False
 
     def listen(
@@ -103,7 +111,7 @@ class NngWire:
             LinkRefused: The address is in use, not ours, or malformed.
         """
         self._post = current_post()
-        self._socket = pynng.Pull0(recv_max_size=RECEIVE_MAX_BYTES)
+        self._socket = open_socket(pynng.Pull0, recv_max_size=RECEIVE_MAX_BYTES)
         self._socket.add_post_pipe_connect_cb(
             lambda pipe: self._soon(self._pipe_up, pipe, opened)
         )
@@ -113,7 +121,7 @@ class NngWire:
         try:
             listener = self._socket.listen(self._listen)
         except pynng.NNGException as error:
-            self._socket.close()
+            close_socket(self._socket)
             raise _cannot_listen(self._listen, error) from error
         self._fd = self._socket.recv_fd
         scheme, _, _ = self._listen.partition("://")
@@ -132,7 +140,6 @@ class NngWire:
                 return pipe, message.bytes
 
     async def wait(self) -> None:
-        self._close_settled(time.monotonic())
         await anyio.wait_readable(self._fd)
 
     def close_pipe(self, pipe: int) -> None:
@@ -151,31 +158,29 @@ class NngWire:
         Raises:
             LinkRefused: `inbox` is no address that nng can dial.
         """
-        self._close_settled(time.monotonic())
-        return NngChannel(inbox, self._post, up, down, self._close_later)
+        return NngChannel(inbox, self._post, up, down)
 
     def close(self) -> None:
         if not self._closed and self._socket is not None:
             self._closed = True
             if self._fd >= 0:
                 anyio.notify_closing(self._fd)
-            self._socket.close()
+            close_socket(self._socket).wait(_CLOSE_S)
             self._pipes.clear()
-            self._close_settled(math.inf)
-
-    def _close_later(self, socket: Any) -> None:
-        self._settling.append((time.monotonic() + _SETTLE_S, socket))
-
-    def _close_settled(self, now_s: float) -> None:
-        while self._settling and self._settling[0][0] <= now_s:
-            self._settling.popleft()[1].close()
 
     def _pipe_up(self, pipe: Any, opened: Callable[[int], None]) -> None:
+        if pipe.id in self._gone:
+            del self._gone[pipe.id]
+            self._socket._pipes.pop(pipe.id, None)  # pynng would keep it for ever
+            return
         self._pipes[pipe.id] = pipe
         opened(pipe.id)
 
     def _pipe_down(self, pipe: int, closed: Callable[[int], None]) -> None:
-        self._pipes.pop(pipe, None)
+        if self._pipes.pop(pipe, None) is None:
+            self._gone[pipe] = None
+            if len(self._gone) > _GONE_MAX:
+                del self._gone[next(iter(self._gone))]
         closed(pipe)
 
     def _soon(self, function: Callable[..., None], *args: object) -> None:
@@ -188,10 +193,7 @@ class NngWire:
 
 
 class NngChannel:
-    """One PUSH socket with at most one pipe.
-
-    `close_later` takes the socket when it cannot be closed at once.
-    """
+    """One PUSH socket with at most one pipe."""
 
     def __init__(
         self,
@@ -199,7 +201,6 @@ class NngChannel:
         post: Post,
         up: Callable[[], None],
         down: Callable[[], None],
-        close_later: Callable[[Any], None],
     ) -> None:
         self._fd = -1
         self._closed = False
@@ -209,8 +210,8 @@ class NngChannel:
         self._pipe_stays = threading.Lock()
         self._post = post
         self._up, self._down = up, down
-        self._close_later = close_later
-        self._socket = pynng.Push0(
+        self._socket = open_socket(
+            pynng.Push0,
             send_buffer_size=_SEND_BUFFER_MESSAGES,
             reconnect_time_min=_RECONNECT_MS,
             reconnect_time_max=_RECONNECT_MS,
@@ -221,7 +222,7 @@ class NngChannel:
         try:
             self._socket.dial(inbox, block=False)
         except pynng.NNGException as error:
-            self._socket.close()
+            close_socket(self._socket)
             raise LinkRefused(f"{inbox!r} cannot be dialled: {error}") from error
 
     def send(self, message: bytes) -> bool:
@@ -246,10 +247,9 @@ class NngChannel:
             self._closed = True
             if self._fd >= 0:
                 anyio.notify_closing(self._fd)
-            if self._connected and not self._removed:
-                self._socket.close()
-            else:  # nng may be dialling, for the first time or again
-                self._close_later(self._socket)
+            # If it is not up, nng may be dialling, for the first time or again.
+            up = self._connected and not self._removed
+            close_socket(self._socket, 0.0 if up else _SETTLE_S)
 
     # In threads of nng's.
 

@@ -2,8 +2,9 @@
 
 A thread asks the loop a few times a second to say that it is there. When no answer
 comes in time, it looks at where the loop's thread is, and logs that place with the
-length of the delay, once the loop is back. It interrupts nothing: code of games is
-watched by `supervisor/watchdog.py`; this is for all the rest.
+length of the delay, once the loop is back. If it does not come back for long, where
+all threads are is logged before: perhaps it never does. It interrupts nothing: code of
+games is watched by `supervisor/watchdog.py`; this is for all the rest.
 
 A process that was stopped as a whole, or a machine that had no time for it, is not told
 from a loop that is held; then the place says nothing. A delay in which this thread did
@@ -29,6 +30,9 @@ __all__ = ["LoopWatch", "LoopWatchStatistics", "loop_watch"]
 LATE_S = 0.25
 """A loop that has not come round for so long is late. A frozen node is passed over
 after five times as much."""
+
+STANDS_S = 10.0
+"""A loop that has not come round for so long stands: what it waits for may never be."""
 
 LOOK_S = 0.2
 """Between two questions."""
@@ -59,9 +63,10 @@ class LoopWatchStatistics:
 class LoopWatch:
     """Watches the loop of the thread that it is made in. Made by `loop_watch`."""
 
-    def __init__(self, post: Post, late_s: float = LATE_S) -> None:
+    def __init__(self, post: Post, late_s: float, stands_s: float) -> None:
         self._post = post
         self._late_s = late_s
+        self._stands_s = stands_s
         self._watched = threading.get_ident()
         self._answered = threading.Event()
         self._closing = threading.Event()
@@ -95,10 +100,20 @@ class LoopWatch:
                 continue
             slept_s = time.monotonic() - asked_s
             place, stack = _place(sys._current_frames().get(self._watched))
-            self._answered.wait()
+            self._wait_for_answer()
             held_s = time.monotonic() - asked_s
             if not self._closing.is_set() and slept_s < self._late_s + OVERSLEPT_S:
                 self._count(held_s, place, stack)
+
+    def _wait_for_answer(self) -> None:
+        since_s = time.monotonic()
+        if self._answered.wait(self._stands_s):
+            return
+        slept_s = time.monotonic() - since_s
+        if slept_s < self._stands_s + OVERSLEPT_S:
+            place, stack = _place(sys._current_frames().get(self._watched))
+            log.error("loop_stands", place=place, frames=stack, threads=_threads())
+        self._answered.wait()
 
     def _count(self, held_s: float, place: str, stack: list[str]) -> None:
         self._late += 1
@@ -108,9 +123,11 @@ class LoopWatch:
 
 
 @contextmanager
-def loop_watch(late_s: float = LATE_S) -> Iterator[LoopWatch]:
+def loop_watch(
+    late_s: float = LATE_S, stands_s: float = STANDS_S
+) -> Iterator[LoopWatch]:
     """Watch the running event loop while the block runs."""
-    watch = LoopWatch(current_post(), late_s)
+    watch = LoopWatch(current_post(), late_s, stands_s)
     watch.start()
     try:
         yield watch
@@ -126,3 +143,12 @@ def _place(frame: FrameType | None) -> tuple[str, list[str]]:
         stack.append(f"{code.co_filename}:{frame.f_lineno} {code.co_qualname}")
         frame = frame.f_back
     return (stack[0] if stack else "unknown"), stack
+
+
+def _threads() -> dict[str, str]:
+    """Where each thread is that runs Python, by name; the innermost line."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return {
+        f"{names.get(ident, 'foreign')} {ident:#x}": _place(frame)[0]
+        for ident, frame in sys._current_frames().items()
+    }

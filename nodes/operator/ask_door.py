@@ -86,7 +86,7 @@ async def _ask(address: str, request: bytes, timeout_s: float) -> dict[str, Any]
     Raises:
         DoorUnreachable: See `ask_door`.
     """
-    from ..nng_door import door_request
+    from ..door_client import door_request
 
     try:
         reply = await door_request(address, request, timeout_s)

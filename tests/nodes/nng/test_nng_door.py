@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from hotseat.nodes.nng_door import (
+from hotseat.nodes.door_client import (
     DOOR_MESSAGE_BYTES_MAX,
-    DoorServer,
     DoorTimeout,
     DoorUnreachable,
     door_request,
 )
+from hotseat.nodes.nng_door import DoorServer
 from hotseat.runtime.errors import LinkRefused
 
 pytestmark = pytest.mark.system

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import MutableMapping
 from typing import Any
@@ -47,6 +48,33 @@ def names_it(line: MutableMapping[str, Any]) -> bool:
 def test_what_holds_the_loop_is_named(backend: str) -> None:
     """The place where it was, with how long it took."""
     anyio.run(hold_once, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_loop_that_stands_is_told_of_while_it_does(backend: str) -> None:
+    """Where all threads are is said before it is back: it may never be."""
+    told = threading.Event()
+
+    def wait_in_the_loop() -> None:
+        told.wait(20)
+
+    async def main() -> None:
+        with loop_watch(LATE_S, stands_s=0.1), capture_logs() as lines:
+            teller = threading.Thread(target=tell, args=(lines,), name="teller")
+            teller.start()
+            await anyio.sleep(0.01)
+            wait_in_the_loop()
+            teller.join()
+        stands = [line for line in lines if line["event"] == "loop_stands"]
+        assert any("wait_in_the_loop" in place for place in stands[0]["frames"])
+        assert any(name.startswith("teller ") for name in stands[0]["threads"])
+
+    def tell(lines: list[MutableMapping[str, Any]]) -> None:
+        while not any(line["event"] == "loop_stands" for line in lines):
+            time.sleep(0.01)
+        told.set()
+
+    anyio.run(main, backend=backend)
 
 
 def test_a_loop_that_turns_is_left_alone() -> None:

@@ -10,7 +10,8 @@ import msgpack
 import pytest
 
 from hotseat.nodes.cluster_dir import ClusterDir
-from hotseat.nodes.nng_door import DoorServer, door_request
+from hotseat.nodes.door_client import door_request
+from hotseat.nodes.nng_door import DoorServer
 from hotseat.nodes.operator.ask_cluster import find_cluster
 from hotseat.nodes.operator.ask_door import DoorRefused, DoorUnreachable, ask_door
 from hotseat.nodes.operator.door import Door
