@@ -17,7 +17,7 @@ from .bot import Bot
 from .mcts import Mcts
 from .random_bot import RandomBot
 
-__all__ = ["BUILT_IN", "bots_of", "load_bots"]
+__all__ = ["BUILT_IN", "bots_of", "load_bots", "names_of"]
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {
@@ -35,6 +35,11 @@ def bots_of(game: Game) -> tuple[str, ...]:
     if game.legal_actions is None:
         return ()
     return ("mcts", "random") if can_imagine(game) else ("random",)
+
+
+def names_of(specs: Iterable[str]) -> tuple[str, ...]:
+    """The ids of the bots that `specs` name; see `load_bots`."""
+    return tuple(spec.partition("=")[0] for spec in specs)
 
 
 def load_bots(specs: Iterable[str]) -> dict[str, Bot]:

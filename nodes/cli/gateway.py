@@ -44,6 +44,14 @@ def gateway(
         list[str] | None,
         Parameter(help="Make replays of this game, too. May be repeated.", negative=()),
     ] = None,
+    bot: Annotated[
+        list[str] | None,
+        Parameter(
+            help="Offer this bot of a bots process: NAME=module:attribute. May be "
+            "repeated.",
+            negative=(),
+        ),
+    ] = None,
     process: Process = AS_TOLD,
 ) -> None:
     """Run one gateway process until Ctrl-C or SIGTERM.
@@ -56,6 +64,7 @@ def gateway(
         "--listen": ("gateway.listen", listen),
         "--public-url": ("gateway.public_url", public_url),
         "--open-lobbies": ("gateway.open_lobbies", open_lobbies),
+        "--bot": ("bots.bots", tuple(bot) if bot else None),
         "--loop": ("node.loop", loop),
         "--metrics": ("metrics.listen", metrics),
         "--game": ("node.games", tuple(game) if game else None),

@@ -378,9 +378,10 @@ def _plan(
 def _argv_beside(name: str, home: ClusterDir, asked: _Asked) -> Sequence[str]:
     """The command line of the gateway, or of the bots."""
     assert asked.gateway is not None
-    flags = ["--dir", str(home.path), "--with-parent", *_game_flags(asked.games)]
+    flags = ["--dir", str(home.path), "--with-parent"]
+    flags += [*_bot_flags(asked.bots), *_game_flags(asked.games)]
     if name == BOTS:
-        return (*PYTHON, "bots", *flags, *_bot_flags(asked.bots))
+        return (*PYTHON, "bots", *flags)
     if is_loopback(asked.gateway):
         flags.append("--open-lobbies")
     return (*PYTHON, "gateway", *flags, "--listen", asked.gateway)

@@ -127,6 +127,8 @@ class Gateway:
         self.replays = Replays(games)
         self.doors = Doors(client, seat_secret)
         self.url = url
+        self.own_bots: tuple[str, ...] = ()
+        """Bots that lobbies may have beside ours, by id."""
         self.origins = Origins(options.allowed_origins, options.public_url)
         self.counts = Counts()
         self.stopping = False

@@ -55,7 +55,9 @@ class LobbyApi(Api):
         """GET /api/games"""
         if not self._is_open(request):
             self.granted(request)
-        return json_answer(OfferedGames(offered_games(self.gateway.games)))
+        return json_answer(
+            OfferedGames(offered_games(self.gateway.games, self.gateway.own_bots))
+        )
 
     async def open(self, request: Request) -> Response:
         """POST /api/lobbies"""
@@ -95,6 +97,7 @@ class LobbyApi(Api):
                 host_name=name,
                 reservation_s=gateway.options.reservation_s,
                 idle_s=gateway.options.lobby_idle_s,
+                own_bots=gateway.own_bots,
             )
         except OpeningRefused as refused:
             raise Refused(refused.code, refused.message) from refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
@@ -16,10 +16,10 @@ from .lobby_bodies import Field, GameOffer
 __all__ = ["config_of", "fields_of", "offered_game", "offered_games"]
 
 
-def offered_games(games: GameRegistry) -> list[GameOffer]:
+def offered_games(games: GameRegistry, own_bots: Sequence[str] = ()) -> list[GameOffer]:
     """The newest version of each, by name."""
     names = sorted({name for name, _ in games.names()} - {ROOM_GAME})
-    return [_offer(games.get(name).game) for name in names]
+    return [_offer(games.get(name).game, own_bots) for name in names]
 
 
 def offered_game(games: GameRegistry, name: str, version: str) -> Game | None:
@@ -56,7 +56,7 @@ def fields_of(config: Mapping[str, ConfigField]) -> dict[str, Field]:
     }
 
 
-def _offer(game: Game) -> GameOffer:
+def _offer(game: Game, own_bots: Sequence[str]) -> GameOffer:
     config = game.config
     fields = {key: read_config_field(field) for key, field in (config or {}).items()}
     return GameOffer(
@@ -66,6 +66,6 @@ def _offer(game: Game) -> GameOffer:
         maxPlayers=len(game.player_ids),
         seats=list(game.player_ids),
         config=None if config is None else fields_of(fields),
-        bots=list(offered_bots(game)),
+        bots=list(offered_bots(game, own_bots)),
         openInformation=game.open_information,
     )

@@ -18,6 +18,7 @@ import anyio
 
 from ...config import Config, GatewayConfig
 from ...runtime.errors import LinkRefused
+from ..bots.catalog import names_of
 from ..client import ClientOptions, ask_doors, connect
 from ..client.shell import ClientStatistics
 from ..cluster_dir import ClusterDir
@@ -96,6 +97,7 @@ async def run_gateway(config: Config, home: ClusterDir) -> None:
                 config.gateway.public_url or "",
                 place=home.path,
             )
+            gateway.own_bots = names_of(config.bots.bots)
             await _serve(gateway, config, home, stop)
         tasks.cancel_scope.cancel()
     log.info("gateway_stopped")

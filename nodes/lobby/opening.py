@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from ...engine.config_schema import complete_config
@@ -35,6 +36,7 @@ def room_setup(
     host_name: str,
     reservation_s: float,
     idle_s: float,
+    own_bots: Sequence[str] = (),
 ) -> RoomSetup:
     """A room for that game.
 
@@ -58,7 +60,7 @@ def room_setup(
         seats=seats,
         minPlayers=fewest,
         capacity=capacity,
-        bots=list(offered_bots(game)),
+        bots=list(offered_bots(game, own_bots)),
         config=values,
         host=host,
         hostName=host_name,
