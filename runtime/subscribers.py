@@ -357,13 +357,14 @@ class _Drawing:
         """What a page draws beside the view; null where there is no room for it."""
         game = self._state.machine.game
         shown = shown_derived(game, snapshot)
-        players = list(self._state.seats)
+        seats = self._state.seats
         shown["match"] = {
             "game": game.name,
             "version": game.version,
-            "players": players,
+            "players": list(seats),
             "undo": game.undo is not None,
         }
+        shown["taken"] = [seat for seat, held in seats.items() if held.token_hash]
         try:
             return pack_trusted(shown, room)
         except CodecError:

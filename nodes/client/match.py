@@ -141,27 +141,34 @@ class Spectator:
         return UpdateStream(self, legal, since)
 
     async def resync(
-        self, *, legal: bool = False, timeout_s: float | None = None
+        self,
+        *,
+        legal: bool = False,
+        whole: bool = False,
+        timeout_s: float | None = None,
     ) -> View | Refusal:
-        """Ask for the current view, and wait for it.
+        """Ask for the current view, and wait for it; `whole` asks for what a page draws
+        beside it, too.
 
         Raises:
             NoAnswer: No answer in time.
             ClusterUnreachable: Nothing could be sent in that time.
         """
         self._drop_refused()
+        self._whole |= whole
         watch = self._ensure_watch(legal)
         if isinstance(watch, Refusal):
             return watch
         match = self.match
+        # No less than others who watch the same want: a node knows the newest `Sync`.
         frame = wire.Sync(
             0,
             match.id,
             match.epoch,
             self.seat,
             self._session,
-            self._legal,
-            whole=self._whole,
+            watch.legal,
+            whole=watch.whole,
         )
         answer = await self._client._read(frame, match.id, timeout_s)
         if isinstance(answer, Refusal):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
@@ -129,6 +129,7 @@ class Client:
         players: Sequence[str],
         config: Any = None,
         data: Any = None,
+        profiles: Mapping[str, Any] | None = None,
         version: str = "",
         key: str | None = None,
         timeout_s: float | None = None,
@@ -136,6 +137,7 @@ class Client:
         """Create a match. The same `key` is the same match, however often it is sent.
 
         `version` "" is the newest that the node has. Without a key one is drawn.
+        `profiles` are the players', by seat; else the game's default stands in.
 
         Raises:
             OutcomeUnknown: No answer in time. Call again with its `key`.
@@ -145,6 +147,7 @@ class Client:
         match: dict[str, Any] = {"players": list(players)}
         match |= {} if config is None else {"config": config}
         match |= {} if data is None else {"data": data}
+        match |= {} if profiles is None else {"profiles": dict(profiles)}
         try:
             pack(key)
             packed = pack(match, FRAME_LIMIT_BYTES)

@@ -32,6 +32,7 @@ from .api_bodies import (
     NewMatch,
     NewToken,
     SeatLink,
+    SeatState,
 )
 from .gateway import Gateway, TooManyFailures
 from .lobby_links import page_link
@@ -144,6 +145,7 @@ class Api:
             players=asked.players,
             config=asked.config,
             data=asked.data,
+            profiles=asked.profiles,
             version=asked.version,
             key=f"{grant.subject}/{key}",
         )
@@ -167,15 +169,22 @@ class Api:
         match = self._watched(request)
         place = match.watch()
         try:
-            view = await place.resync()
+            view = await place.resync(whole=True)
         finally:
             place.close()
         if isinstance(view, Refusal):
             raise Refused(view.code, view.message)
+        shown = view.shown or {}
+        about, taken = shown.get("match", {}), shown.get("taken", [])
         return json_answer(
             MatchState(
                 id=view.match,
                 epoch=match.epoch,
+                game=about.get("game", ""),
+                version=about.get("version", ""),
+                seats=[
+                    SeatState(seat, seat in taken) for seat in about.get("players", [])
+                ],
                 revision=view.revision,
                 turn=view.turn,
                 state=view.state,

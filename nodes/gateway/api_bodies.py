@@ -15,6 +15,7 @@ __all__ = [
     "NewMatch",
     "NewToken",
     "SeatLink",
+    "SeatState",
 ]
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
@@ -27,14 +28,16 @@ class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewMatch(_Asked, frozen=True):
-    """A match to be opened. `version` "" is the newest that the nodes have; `ttlS` is
-    how long the tokens are good, in seconds."""
+    """A match to be opened. `version` "" is the newest that the nodes have; `profiles`
+    are what players have kept of earlier ones, by seat; `ttlS` is how long the tokens
+    are good, in seconds."""
 
     game: _Name
     players: Annotated[list[_Name], msgspec.Meta(min_length=1, max_length=64)]
     version: Annotated[str, msgspec.Meta(max_length=128)] = ""
     config: Any = None
     data: Any = None
+    profiles: dict[_Name, Any] | None = None
     ttlS: _Ttl | None = None
 
 
@@ -77,11 +80,21 @@ class CreatedMatch(msgspec.Struct, frozen=True):
     spectator: Link
 
 
+class SeatState(msgspec.Struct, frozen=True):
+    """A seat, and whether anybody has sat down there."""
+
+    seat: str
+    taken: bool
+
+
 class MatchState(msgspec.Struct, frozen=True):
     """How a match stands, as far as everybody may see it."""
 
     id: str
     epoch: int
+    game: str
+    version: str
+    seats: list[SeatState]
     revision: int
     turn: int
     state: str

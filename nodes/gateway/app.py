@@ -21,6 +21,7 @@ from .lobby_api import routes as lobby_routes
 from .lobby_connection import LobbyConnection
 from .openapi import openapi_document
 from .operator_api import routes as operator_routes
+from .profiles_api import routes as profile_routes
 from .secured import secured
 
 __all__ = ["gateway_app"]
@@ -84,6 +85,7 @@ def _pages(gateway: Gateway) -> Starlette:
             Route("/openapi.json", document),
             Route("/healthz", alive),
             Route("/readyz", ready),
+            *profile_routes(gateway),
             *lobby_routes(gateway),
             *operator_routes(gateway),
             *page_routes(gateway),

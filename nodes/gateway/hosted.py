@@ -194,7 +194,7 @@ def _batches(view: View, since: int, player: str) -> list[Drawn] | None:
         return None
     batches: list[list[Mapping[str, Any]]] = []
     for step in steps:
-        if step["kind"] not in _PLAYED or not _is_told(step["told"]):
+        if step["kind"] not in _PLAYED or not _is_told(step.get("told")):
             return None
         if step["kind"] == "internal" and batches:
             batches[-1].append(step)

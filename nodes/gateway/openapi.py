@@ -15,7 +15,9 @@ from .api_bodies import (
     NewMatch,
     NewToken,
 )
+from .lobby_openapi import LOBBY_SHAPES, lobby_paths
 from .operator_openapi import OPERATOR_SHAPES, operator_paths
+from .profiles import KeptProfiles
 
 __all__ = ["openapi_document"]
 
@@ -49,7 +51,8 @@ _KEY = {
 def openapi_document(url: str) -> dict[str, Any]:
     """The document, for a gateway that players reach at `url`."""
     shapes = [NewMatch, NewToken, CreatedMatch, Link, MatchState, ErrorBody]
-    shapes += OPERATOR_SHAPES
+    shapes += [KeptProfiles]
+    shapes += [*LOBBY_SHAPES, *OPERATOR_SHAPES]
     _, made = msgspec.json.schema_components(shapes, ref_template=REF)
     schemas = msgspec.json.decode(msgspec.json.encode(made))  # defaults are tuples
     return {
@@ -102,6 +105,16 @@ def openapi_document(url: str) -> dict[str, Any]:
                     },
                 }
             },
+            "/api/matches/{match}/profiles": {
+                "get": {
+                    "operationId": "getProfiles",
+                    "summary": "What an ended match leaves to its players' profiles "
+                    "(operators all, a seat its own).",
+                    "parameters": [_MATCH, _EPOCH],
+                    "responses": _answers("200", "KeptProfiles"),
+                }
+            },
+            **lobby_paths(),
             "/api/matches/{match}/film": {
                 "get": {
                     "operationId": "getFilm",

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 import anyio
+import msgspec
 
 from ...engine.errors import EngineError
 from ...engine.machine import Machine
@@ -16,6 +17,7 @@ from ...runtime.games import GameRegistry, UnknownGame
 from ...runtime.refusal import RUNTIME_REFUSALS
 from ..client import Refusal, RemoteMatch
 from .film import film
+from .profiles import KeptProfiles, kept_profiles
 
 __all__ = ["Replays"]
 
@@ -25,8 +27,8 @@ KEPT_BYTES_MAX = 16 * 1024 * 1024
 NOT_SAVABLE = "An operator has changed that match: it has a log, but no replay."
 
 
-Key = tuple[str, str | None]
-"""The match; and of a film whose it is."""
+Key = tuple[str, str, str]
+"""The match, what was made of it, and for whom."""
 
 Make = Callable[[Machine, list[Record]], bytes | Refusal]
 
@@ -48,7 +50,7 @@ class Replays:
         Raises:
             ClientError: The cluster gave no answer.
         """
-        return await self._made(match, None, _envelope)
+        return await self._made(match, "envelope", "", _envelope)
 
     async def film(self, match: RemoteMatch, seat: str) -> bytes | Refusal:
         """A match that has ended, moment by moment, as a seat could see it ("": as
@@ -61,12 +63,29 @@ class Replays:
         def make(machine: Machine, records: list[Record]) -> bytes | Refusal:
             return film(machine, records, match.id, seat)
 
-        return await self._made(match, seat, make)
+        return await self._made(match, "film", seat, make)
+
+    async def profiles(self, match: RemoteMatch) -> KeptProfiles | Refusal:
+        """What a match that has ended leaves to its players' profiles. Refusals: those
+        of `of`, and no_profiles.
+
+        Raises:
+            ClientError: The cluster gave no answer.
+        """
+
+        def make(machine: Machine, records: list[Record]) -> bytes | Refusal:
+            kept = kept_profiles(machine, records, match.id)
+            return kept if isinstance(kept, Refusal) else msgspec.json.encode(kept)
+
+        made = await self._made(match, "profiles", "", make)
+        if isinstance(made, Refusal):
+            return made
+        return msgspec.json.decode(made, type=KeptProfiles)
 
     async def _made(
-        self, match: RemoteMatch, seat: str | None, make: Make
+        self, match: RemoteMatch, what: str, seat: str, make: Make
     ) -> bytes | Refusal:
-        key = (match.id, seat)
+        key = (match.id, what, seat)
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)

@@ -11,6 +11,7 @@ import pytest
 
 from hotseat.config import GatewayConfig
 from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
+from hotseat.nodes.client import Accepted, Seat
 from hotseat.nodes.gateway.openapi import openapi_document
 
 from .hosted_games import three_in_all
@@ -60,6 +61,9 @@ async def test_a_match_is_opened_and_played_by_its_links(
             "MatchState",
         )
         assert (state["revision"], state["activePlayers"]) == (0, ["0"])
+        assert state["game"] == "tic-tac-toe"
+        free = [{"seat": "0", "taken": True}, {"seat": "1", "taken": True}]
+        assert state["seats"] == free
         asked = {"epoch": created["epoch"], "seat": "1", "ttlS": 60}
         answer = await http.post(
             f"{place}/tokens", json=asked, headers=operator(gateway)
@@ -199,3 +203,22 @@ async def test_probes_and_the_document_need_no_token(autojump_clock: object) -> 
         await gateway.gateways[0].stop()
         assert (await http.get("/readyz")).status_code == 503
         assert (await http.get("/healthz")).status_code == 200
+
+
+async def test_asking_how_a_match_stands_takes_nothing_from_who_watches(
+    autojump_clock: object,
+) -> None:
+    """A page at the same gateway goes on to be told all that it draws."""
+    async with rig([tic_tac_toe]) as gateway, gateway.http() as http:
+        match = await gateway.create("tic-tac-toe", ["0", "1"])
+        watcher = gateway.open(match.id, gateway.watch_token(match))
+        first = await watcher.hear()
+        headers = bearer(gateway.watch_token(match))
+        assert (await http.get(f"/api/matches/{match.id}", headers=headers)).is_success
+        player = await match.take("0")
+        assert isinstance(player, Seat)
+        assert isinstance(await player.dispatch("place", {"cell": 4}), Accepted)
+        told = await watcher.hear()
+        assert told["type"] == "batch_applied"
+        assert told["snapshot"]["position"]["path"] == first["position"]["path"]
+        assert told["steps"][0]["event"]["event"] == "place"
