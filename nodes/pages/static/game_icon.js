@@ -13,10 +13,10 @@ const DRAWINGS = {
   ],
   "connect-four": () => [
     s("rect", { x: 5, y: 6, width: 30, height: 28, rx: 4, class: "thin" }),
-    s("circle", { cx: 13, cy: 27, r: 4, class: "full" }),
-    s("circle", { cx: 20, cy: 20, r: 4, class: "full" }),
-    s("circle", { cx: 27, cy: 13, r: 4, class: "full" }),
-    s("circle", { cx: 27, cy: 27, r: 4 }),
+    s("circle", { cx: 12, cy: 27, r: 3, class: "full" }),
+    s("circle", { cx: 20, cy: 20, r: 3, class: "full" }),
+    s("circle", { cx: 28, cy: 13, r: 3, class: "full" }),
+    s("circle", { cx: 28, cy: 27, r: 3 }),
   ],
   reversi: () => [
     s("circle", { cx: 14, cy: 14, r: 7, class: "full" }),

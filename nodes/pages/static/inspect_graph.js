@@ -39,8 +39,8 @@ export class GraphView {
           .sort((a, b) => a.path.length - b.path.length)
           .map((state) => this._state(state, frame)),
         layout.arrows
-          .map((arrow) => ({ arrow, taken: isTaken(arrow, frame) }))
-          .sort((a, b) => Number(a.taken) - Number(b.taken))
+          .map((arrow) => ({ arrow, taken: takenBy(arrow, frame) }))
+          .sort((a, b) => Number(Boolean(a.taken)) - Number(Boolean(b.taken)))
           .map(({ arrow, taken }) => this._arrow(arrow, taken)),
       ),
     );
@@ -55,14 +55,27 @@ export class GraphView {
     const compound = state.kind === "compound";
     return s(
       "g",
-      { class: ["state", compound && "compound", here && "here", within && "within", left && "left", next && "next"] },
+      {
+        class: [
+          "state",
+          compound && "compound",
+          here && "here",
+          within && "within",
+          left && "left",
+          next && "next",
+        ],
+      },
       s("title", {}, state.path.join(" / ")),
       s("rect", { ...box, rx: compound ? 12 : 9 }),
       s(
         "text",
         compound
           ? { x: box.x + 12, y: box.y + 18 }
-          : { x: box.x + box.width / 2, y: box.y + box.height / 2 + 5, "text-anchor": "middle" },
+          : {
+              x: box.x + box.width / 2,
+              y: box.y + box.height / 2 + 5,
+              "text-anchor": "middle",
+            },
         shown(state.id),
       ),
       !compound &&
@@ -80,33 +93,54 @@ export class GraphView {
       "g",
       { class: ["arrow", taken && "taken"], transform: `translate(${x} ${y})` },
       s("title", {}, `${arrow.source} → ${arrow.target}\n${told.join("\n")}`),
-      s("path", { d: arrow.path, "marker-end": `url(#${taken ? "head-taken" : "head"})` }),
+      s("path", {
+        d: arrow.path,
+        "marker-end": `url(#${taken ? "head-taken" : "head"})`,
+      }),
       s(
         "text",
         { x: arrow.labelX, y: arrow.labelY, "text-anchor": arrow.anchor },
-        arrow.label,
+        taken ? labelWith(arrow.label, eventName(taken.event)) : arrow.label,
       ),
     );
   }
 }
 
+/** The label, in which the event that came stands out. */
+function labelWith(label, event) {
+  const [before, after] = label.split(event, 2);
+  if (after === undefined) return [label, " ", s("tspan", { class: "came" }, event)];
+  return [before, s("tspan", { class: "came" }, event), after];
+}
+
 function head(id) {
   return s(
     "marker",
-    { id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
+    {
+      id,
+      viewBox: "0 0 10 10",
+      refX: 9,
+      refY: 5,
+      markerWidth: 9,
+      markerHeight: 9,
+      markerUnits: "userSpaceOnUse",
+      orient: "auto-start-reverse",
+    },
     s("path", { d: "M 0 1 L 10 5 L 0 9 z" }),
   );
 }
 
-function isTaken(arrow, frame) {
+function takenBy(arrow, frame) {
   const taken = frame?.taken;
-  return Boolean(taken) && taken.source === arrow.source && taken.target === arrow.target;
+  const same = taken?.source === arrow.source && taken?.target === arrow.target;
+  return same ? taken : null;
 }
 
 function inWords(frame) {
   if (!frame) return "The states of the game";
   const parts = [`The match is in ${frame.path.at(-1)}`];
-  if (frame.taken) parts.push(`it came from ${frame.taken.left} by ${eventName(frame.taken.event)}`);
+  if (frame.taken)
+    parts.push(`it came from ${frame.taken.left} by ${eventName(frame.taken.event)}`);
   if (frame.pending.length) parts.push(`it may go to ${frame.pending.join(", ")}`);
   return `${parts.join("; ")}.`;
 }

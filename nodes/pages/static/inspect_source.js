@@ -52,9 +52,7 @@ export class Source {
 
   /** Begin, or see what is new: the lines from the newest one known on. */
   async refresh() {
-    const first = this.timeline ? this.head + 1 : 0;
-    const known = this.timeline ? this.rows.length : 0;
-    await this._page(Math.min(first, known || first));
+    await this._page(this.timeline ? this.head + 1 : 0);
   }
 
   /** The lines of some revisions, as far as they are not known. */
@@ -132,7 +130,8 @@ export class Source {
     try {
       return await ask(`${this._under}/${path}`);
     } catch (error) {
-      const forgotten = error instanceof ApiError && error.code === "unknown_inspection";
+      const forgotten =
+        error instanceof ApiError && error.code === "unknown_inspection";
       if (!forgotten || !this._file) throw error;
       await this._send(); // another gateway, or it was long ago
       return await ask(`${this._under}/${path}`);

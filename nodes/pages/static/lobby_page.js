@@ -110,12 +110,8 @@ class LobbyPage {
         { class: "lobby stack" },
         h("div", { class: "row" }, gameIcon(welcome.game), h("h1", {}, title)),
         this.connection.link === "stale" &&
-          h(
-            "p",
-            { class: "banner warn", role: "status" },
-            "Reconnecting to the table.",
-          ),
-        this.problem && h("p", { class: "banner bad", role: "alert" }, this.problem),
+          h("p", { class: "banner warn" }, "Reconnecting to the table."),
+        this.problem && h("p", { class: "banner bad" }, this.problem),
         h(
           "div",
           { class: "table" },

@@ -1,4 +1,5 @@
-// What a player has to know beside the board: the link, a refusal, a request.
+// What a player has to know beside the board: the link, a refusal, a request. They are
+// drawn often, and read out by the page's voice, once.
 
 import { h } from "./dom.js";
 
@@ -10,7 +11,7 @@ export function linkBanner(link, why, playHere) {
   if (link === "stale") {
     return h(
       "div",
-      { class: "banner warn", role: "status" },
+      { class: "banner warn" },
       h("span", { class: "dot warn pulse" }),
       "Reconnecting. The board may be out of date.",
     );
@@ -18,7 +19,7 @@ export function linkBanner(link, why, playHere) {
   if (link === "replaced") {
     return h(
       "div",
-      { class: "banner warn", role: "alert" },
+      { class: "banner warn" },
       h("span", {}, "This seat is being played in another window."),
       h(
         "button",
@@ -30,7 +31,7 @@ export function linkBanner(link, why, playHere) {
   if (link === "refused") {
     return h(
       "div",
-      { class: "banner bad", role: "alert" },
+      { class: "banner bad" },
       `The connection ended (${why}). Load the page again, or ask for a new link.`,
     );
   }
@@ -65,7 +66,7 @@ export function refusalBanner(text, dismiss) {
   if (!text) return null;
   return h(
     "div",
-    { class: "banner bad refusal", role: "alert" },
+    { class: "banner bad refusal" },
     h("span", {}, text),
     h(
       "button",
@@ -85,12 +86,10 @@ export function undoBanner(snapshot, names, answer) {
   if (!asked) return null;
   const mine = asked.playerID === names.me;
   const agreed = asked.agreed.includes(names.me);
-  const text = mine
-    ? "You asked to take back your move."
-    : `${names.of(asked.playerID)} asks to take back to step ${asked.to}.`;
+  const text = undoText(asked, names);
   return h(
     "div",
-    { class: "banner", role: "alert" },
+    { class: "banner" },
     h("span", {}, text, agreed && " You agreed."),
     !!names.me &&
       !agreed &&
@@ -114,4 +113,10 @@ export function undoBanner(snapshot, names, answer) {
         ),
       ),
   );
+}
+
+/** A request to take back, in words. */
+export function undoText(asked, names) {
+  if (asked.playerID === names.me) return "You asked to take back your move.";
+  return `${names.of(asked.playerID)} asks to take back to step ${asked.to}.`;
 }

@@ -6,7 +6,13 @@ import { Connection } from "./connection.js";
 import { Countdown } from "./countdown.js";
 import { h, redraw } from "./dom.js";
 import { historyList } from "./history.js";
-import { linkBanner, linkChip, refusalBanner, undoBanner } from "./match_banners.js";
+import {
+  linkBanner,
+  linkChip,
+  refusalBanner,
+  undoBanner,
+  undoText,
+} from "./match_banners.js";
 import { MatchState, mayAct } from "./match_state.js";
 import { Names, seatsIn } from "./names.js";
 import { gameTitle, mood, outcome, standing, told } from "./outcome.js";
@@ -81,6 +87,10 @@ class MatchPage {
     if (message.type === "action_rejected") say(this.why(state.refusal));
     else if (steps.length || before?.revision !== state.newest?.revision)
       this.announce(steps);
+    const asked = state.newest?.undo;
+    if (asked && asked.revision !== before?.undo?.revision) {
+      say(undoText(asked, this.names));
+    }
     this.draw();
   }
 

@@ -47,11 +47,21 @@ export function told(step, board, names) {
   const { event } = step;
   if (event.event === "__timeout") return { who: "", what: "time ran out" };
   if (event.playerID === null) return { who: "", what: event.event.replace(/^_+/, "") };
-  return { who: names.orYou(event.playerID), what: board.tell(step, names) };
+  return { who: names.of(event.playerID), what: board.tell(step, names) };
 }
 
 /** The game's name as a title. @param {string} game */
 export function gameTitle(game) {
-  const words = game.replaceAll("-", " ");
+  if (TITLES[game]) return TITLES[game];
+  const words = game.replaceAll(/[-_]/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** Where the words alone would not do. */
+const TITLES = {
+  "liars-dice": "Liar’s dice",
+  "pig-dice": "Pig",
+  "rock-paper-scissors": "Rock, paper, scissors",
+  "sealed-auction": "Sealed-bid auction",
+  "tic-tac-toe": "Tic-tac-toe",
+};

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 
 const INLINE_MAX = 56; // characters of a value that stays on its line
+const FLAT_MAX = 480; // of a list of plain values: it goes on over some lines
 const ITEMS_MAX = 100; // shown at once of a list or an object
 
 /** A value on one line. @param {any} value @param {number} [most] */
@@ -28,17 +29,28 @@ export class ValueTree {
    * @param {Iterable<string>} [changed] paths, as in a diff
    */
   draw(value, changed = []) {
-    return h("div", { class: "tree" }, this._value("G", "$", value, new Set(changed), 0));
+    return h(
+      "div",
+      { class: "tree" },
+      this._value("G", "$", value, new Set(changed), 0),
+    );
   }
 
   _value(name, path, value, changed, depth) {
     const mark = changed.has(path) && "changed";
     const key = name === null ? null : [h("span", { class: "key" }, name), ": "];
     if (value === null || typeof value !== "object" || isShort(value)) {
-      return h("div", { class: ["leaf", mark] }, key, h("span", { class: kindOf(value) }, inline(value, 2000)));
+      return h(
+        "div",
+        { class: ["leaf", mark] },
+        key,
+        h("span", { class: kindOf(value) }, inline(value, 2000)),
+      );
     }
     const list = Array.isArray(value);
-    const entries = list ? value.map((item, place) => [String(place), item]) : Object.entries(value);
+    const entries = list
+      ? value.map((item, place) => [String(place), item])
+      : Object.entries(value);
     const touched = Boolean(mark) || [...changed].some((each) => isWithin(each, path));
     const open = this._toggled.get(path) ?? (depth < 2 || touched);
     const parts = h("div", { class: "parts" });
@@ -49,7 +61,9 @@ export class ValueTree {
           const below = list ? `${path}[${part}]` : `${path}.${part}`;
           return this._value(part, below, item, changed, depth + 1);
         }),
-        ...(entries.length > most ? [this._more(path, entries.length - most, fill)] : []),
+        ...(entries.length > most
+          ? [this._more(path, entries.length - most, fill)]
+          : []),
       );
     };
     if (open) fill();
@@ -62,11 +76,19 @@ export class ValueTree {
     const details = h(
       "details",
       { class: [touched && "touched"], open, "data-path": path },
-      h("summary", { "data-key": `tree ${path}` }, name, " ", h("span", { class: "size" }, size)),
+      h(
+        "summary",
+        { "data-key": `tree ${path}` },
+        name,
+        " ",
+        h("span", { class: "size" }, size),
+      ),
       parts,
     );
     // `toggle` comes for being made open, too; only a hand is to be remembered
-    queueMicrotask(() => requestAnimationFrame(() => details.addEventListener("toggle", toggled)));
+    queueMicrotask(() =>
+      requestAnimationFrame(() => details.addEventListener("toggle", toggled)),
+    );
     return details;
   }
 
@@ -75,19 +97,27 @@ export class ValueTree {
       this._whole.add(path);
       fill();
     };
-    return h("button", { class: "quiet compact", type: "button", onclick: all }, `${count} more`);
+    return h(
+      "button",
+      { class: "quiet compact", type: "button", onclick: all },
+      `${count} more`,
+    );
   }
 }
 
 function isShort(value) {
-  const parts = Array.isArray(value) ? value : Object.values(value);
-  if (parts.length > 24) return false;
+  const list = Array.isArray(value);
+  const parts = list ? value : Object.values(value);
+  if (parts.length > ITEMS_MAX) return false;
+  const most = list ? FLAT_MAX : INLINE_MAX;
   const flat = parts.every((part) => part === null || typeof part !== "object");
-  return flat && inline(value, INLINE_MAX + 1).length <= INLINE_MAX;
+  return flat && inline(value, most + 1).length <= most;
 }
 
 function isWithin(path, above) {
-  return path.startsWith(above) && (path[above.length] === "." || path[above.length] === "[");
+  return (
+    path.startsWith(above) && (path[above.length] === "." || path[above.length] === "[")
+  );
 }
 
 function kindOf(value) {

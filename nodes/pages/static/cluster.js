@@ -1,0 +1,135 @@
+// The cluster's page: looks at the cluster again and again, and shows what it sees.
+
+import { h, redraw } from "./dom.js";
+import { ApiError } from "./api.js";
+import { ask, askForToken, operatorToken, wantsToken } from "./operator_session.js";
+import { Finder } from "./cluster_find.js";
+import {
+  alarmsPanel,
+  hottestPanel,
+  nodesPanel,
+  operationsPanel,
+} from "./cluster_panels.js";
+import { shardsPanel } from "./cluster_shards.js";
+import { Tiles } from "./cluster_tiles.js";
+import { say } from "./said.js";
+
+const POLL_MS = 1500; // between two looks, while anybody looks
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+
+let tag = "";
+let timer = 0;
+let seen = /** @type {any} */ (null);
+let places = /** @type {any} */ (null);
+let alarmed = "";
+
+document.addEventListener(
+  "visibilitychange",
+  () => !document.hidden && places && look(),
+);
+begin();
+
+function begin() {
+  if (!operatorToken()) return askForToken(main, null, begin);
+  build();
+  look();
+}
+
+function build() {
+  const section = (id, title, place) =>
+    h(
+      "section",
+      { class: "card panel", id, "aria-labelledby": `${id}-title` },
+      h("h2", { id: `${id}-title` }, title),
+      place,
+    );
+  const place = () => h("div", {});
+  const tiles = new Tiles();
+  tag = "";
+  places = {
+    tiles,
+    banner: h("div", { role: "alert" }),
+    when: h("p", { class: "muted small number" }),
+    name: h("h1", {}),
+    alarms: place(),
+    nodes: place(),
+    shards: place(),
+    hottest: place(),
+    operations: place(),
+  };
+  redraw(
+    main,
+    h(
+      "div",
+      { class: "cluster" },
+      h("header", { class: "row spread" }, places.name, places.when),
+      places.banner,
+      tiles.element,
+      places.alarms,
+      section("nodes", "Nodes", places.nodes),
+      h(
+        "div",
+        { class: "halves" },
+        section("shards", "Shards", places.shards),
+        section("hottest", "Played most, now", places.hottest),
+      ),
+      section("matches", "Find matches", new Finder().element),
+      section("operations", "What operators did", places.operations),
+    ),
+  );
+  if (location.hash === "#matches")
+    document.getElementById("matches")?.scrollIntoView();
+}
+
+async function look() {
+  clearTimeout(timer);
+  if (document.hidden) return;
+  try {
+    const answer = await ask("/api/cluster", { tag });
+    redraw(places.banner);
+    if (answer) {
+      ({ tag, said: seen } = answer);
+      draw();
+    }
+    places.when.textContent = `as of ${new Date().toLocaleTimeString()}`;
+  } catch (error) {
+    if (wantsToken(error)) {
+      places = null;
+      return askForToken(main, error, begin);
+    }
+    if (!(error instanceof ApiError)) throw error;
+    const old = seen ? " What stands here is of before." : "";
+    redraw(
+      places.banner,
+      h(
+        "p",
+        { class: "banner bad" },
+        h("span", {}, `${error.message}${old}`),
+        h("code", { class: "small" }, error.code),
+      ),
+    );
+  }
+  timer = setTimeout(look, POLL_MS);
+}
+
+function draw() {
+  const { cluster } = seen;
+  document.title = `${cluster.alarms.length ? "⚠ " : ""}${cluster.cluster} · hotseat`;
+  redraw(places.name, "Cluster ", h("code", {}, cluster.cluster));
+  places.tiles.draw(seen);
+  redraw(places.alarms, alarmsPanel(cluster.alarms, seen.alarmsLeftOut));
+  redraw(places.nodes, nodesPanel(cluster.nodes));
+  redraw(places.shards, shardsPanel(seen.shards, cluster, seen.shardsLeftOut));
+  redraw(places.hottest, hottestPanel(seen));
+  redraw(places.operations, operationsPanel(seen.operations));
+  sayAlarms(cluster.alarms);
+}
+
+/** What is new is said; what goes on is not said again. */
+function sayAlarms(alarms) {
+  const now = alarms.map((alarm) => `${alarm.code} at ${alarm.at}`).join("; ");
+  if (now === alarmed) return;
+  if (now || alarmed) say(now ? `Alarms: ${now.slice(0, 300)}` : "No alarms any more.");
+  alarmed = now;
+}

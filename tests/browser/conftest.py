@@ -1,0 +1,49 @@
+"""What tests with browsers have: one cluster, one Chromium, and people who come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="no playwright here: pip install '.[dev]'")
+
+from .rig import Cluster, Visitor, running_browser, running_cluster
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+Come = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for all tests of this process."""
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """A cluster with a gateway and bots. Who kills a node waits until it is back."""
+    with running_cluster(tmp_path_factory.mktemp("browser") / "c") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def come(browser: Browser) -> Iterator[Come]:
+    """Makes visitors, who must have had nothing to complain of in the end."""
+    visitors: list[Visitor] = []
+
+    def visitor(*, phone: bool = False) -> Visitor:
+        visitors.append(Visitor(browser, phone=phone))
+        return visitors[-1]
+
+    yield visitor
+    complaints = [complaint for each in visitors for complaint in each.complaints]
+    for each in visitors:
+        each.close()
+    assert complaints == []
