@@ -138,6 +138,7 @@ class BotPlayer:
         self._counts = counts
         self._waits = spare
         self._acted = (0, -1)  # history and revision of the last answer
+        self._leave_given = (0, -1)  # history and revision of the request
         self._log = log.bind(match=match.id, seat=given.seat, bot=given.bot)
 
     async def play(self) -> HowItEnded:
@@ -185,6 +186,8 @@ class BotPlayer:
         """
         if refusal.code in GONE_CODES:
             raise _ReplacedError
+        if refusal.code == "game_over":
+            return HowItEnded.ENDED
         if refusal.code in ("unknown_match", "match_lost", "unknown_seat"):
             return HowItEnded.LOST
         if refusal.code == "seat_taken":
@@ -222,7 +225,7 @@ class BotPlayer:
             if not view.my_turn:
                 return
             by_bot = failures < self._options.tries
-            choice = await self._choose(view, failures, tried, by_bot=by_bot)
+            choice = await self._choose_heeding(seat, view, failures, tried)
             newest = seat.view
             if newest is not None and _moved_on(view, newest):
                 self._counts.stale += 1
@@ -269,19 +272,41 @@ class BotPlayer:
         undo = view.undo
         if undo is None or seat.seat == undo.seat or seat.seat in undo.agreed:
             return
+        asked = (view.history, undo.revision)
+        if asked == self._leave_given:
+            return
         try:
             await seat.answer_undo(True, request=undo.revision)
         except OutcomeUnknown:
             return  # if it still stands, the next view asks again
+        self._leave_given = asked
+
+    async def _choose_heeding(
+        self, seat: Seat, view: View, failures: int, tried: list[Any]
+    ) -> tuple[str, Any] | None:
+        """`_choose`; whoever wants to take a move back meanwhile need not wait."""
+
+        async def heed() -> None:
+            try:
+                async for newer in seat.views(legal=True):
+                    await self._give_leave(seat, newer)
+            except ClientError:
+                return  # who plays meets the same, and deals with it
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(heed)
+            choice = await self._choose(view, failures, tried)
+            tasks.cancel_scope.cancel()
+        return choice
 
     async def _choose(
-        self, view: View, failures: int, tried: list[Any], *, by_bot: bool
+        self, view: View, failures: int, tried: list[Any]
     ) -> tuple[str, Any] | None:
         """An action; None: the bot has none, or there is none."""
         place = f"{view.match}/{view.seat}/{view.history}/{view.revision}/{failures}"
         seed = f"{self._options.seed}/{place}"
         legal = view.legal or ()
-        if not by_bot:
+        if failures >= self._options.tries:
             fresh = [choice for choice in legal if choice not in tried]
             return random.Random(seed).choice(fresh) if fresh else None
         now_ms = int(time.time() * 1000)
