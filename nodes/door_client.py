@@ -12,6 +12,7 @@ for ever for that thread, which waits for ever for the dialer.
 
 from __future__ import annotations
 
+import socket
 import struct
 
 import anyio
@@ -42,6 +43,9 @@ _THEY_ANSWER = b"\x00SP\x00\x00\x31\x00\x00"
 _NUMBER = b"\x80\x00\x00\x01"
 
 _LENGTH = struct.Struct(">Q")
+
+# Seconds between two attempts to reach a door of this machine that many are asking.
+_CROWDED_S = 0.01
 
 # What comes before a message's length: on ipc, that it is a message.
 _BEFORE_LENGTH = {"tcp": b"", "ipc": b"\x01"}
@@ -105,7 +109,7 @@ async def _connect(address: str) -> ByteStream:
     """
     scheme, _, place = address.partition("://")
     if scheme == "ipc" and place:
-        return await anyio.connect_unix(place)
+        return await _UnixStream.connect(place)
     host, _, port = place.rpartition(":")
     if scheme == "tcp" and host and port.isdecimal() and int(port) < 2**16:
         return await anyio.connect_tcp(_without_brackets(host), int(port))
@@ -136,3 +140,56 @@ async def _answer(
     if not body.startswith(_NUMBER):
         raise DoorUnreachable(f"what {address} sends is no answer to this request")
     return body[len(_NUMBER) :]
+
+
+class _UnixStream(ByteStream):
+    """As anyio's, which on asyncio writes a traceback to the log when it is cancelled
+    in the moment in which something comes."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.setblocking(False)
+
+    @classmethod
+    async def connect(cls, path: str) -> _UnixStream:
+        """
+        Raises:
+            OSError: Nobody listens there.
+        """
+        stream = cls()
+        try:
+            while True:
+                try:
+                    stream._socket.connect(path)
+                    return stream
+                except BlockingIOError:  # too many are before us: nothing tells when
+                    await anyio.sleep(_CROWDED_S)
+        except BaseException:
+            stream._socket.close()
+            raise
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        while True:
+            try:
+                received = self._socket.recv(max_bytes)
+            except BlockingIOError:
+                await anyio.wait_readable(self._socket)
+            else:
+                if not received:
+                    raise anyio.EndOfStream
+                return received
+
+    async def send(self, item: bytes) -> None:
+        rest = memoryview(item)
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._socket)
+
+    async def send_eof(self) -> None:
+        self._socket.shutdown(socket.SHUT_WR)
+
+    async def aclose(self) -> None:
+        anyio.notify_closing(self._socket)
+        self._socket.close()
