@@ -84,6 +84,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "bot_replaced": "Somebody took a bot's seat anew: it waits, as a spare.",
         "bot_seat_taken": "A bot's seat is held by a secret that is not ours.",
         "bot_worker_failed": "A process that decides for bots did not start.",
+        "lobby_start_again": "A lobby's match had no answer yet: it is opened again.",
         "lobby_start_failed": "A lobby's match cannot be opened; its host is told.",
         "connection_failed": "A player's connection ended in a fault of our own.",
         "match_inspected": "An operator looks into a match, on a page; on record.",

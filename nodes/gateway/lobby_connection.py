@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 
 from ..client import ClientError, WatchEnded
 from ..lobby.door import PRESENCES_PER_RESERVATION, Door
-from ..lobby.room_view import read_room
+from ..lobby.room_view import RoomView, read_room
 from ..telemetry import get_logger
 from ..tokens import Grant, TokenError, clean_name
 from .bucket import Bucket
@@ -267,13 +267,17 @@ class LobbyConnection:
 
     async def _open(self) -> None:
         """Open the match, as long as the room waits for it."""
-        while (room := self._conversation.view) and room.phase == "starting":
+        while self._starting() is not None:
             try:
-                await self._door.open_match(room)
+                await self._door.open_match(self._starting)
             except ClientError as error:
                 log.debug("lobby_start_again", code=error.code)
             await anyio.sleep(AGAIN_S * random.uniform(0.5, 1.5))
         self._opening = False
+
+    def _starting(self) -> RoomView | None:
+        room = self._conversation.view
+        return room if room is not None and room.phase == "starting" else None
 
     def _lead(self, way: GoToMatch) -> None:
         tokens, ttl_s = self._gateway.tokens, self._gateway.options.token_ttl_s

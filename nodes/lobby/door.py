@@ -144,14 +144,17 @@ class Door:
         """Say that a user is here no more."""
         await self.play("left", {"user": user})
 
-    async def open_match(self, room: RoomView) -> None:
+    async def open_match(self, starting: Callable[[], RoomView | None]) -> None:
         """Open the match that the room starts, and say so. Whoever else does the same
-        opens the same match.
+        opens the same match. `starting` gives the room, if it starts still.
 
         Raises:
             ClientError: The cluster gave no answer. Call it again.
         """
         async with self._opening:
+            room = starting()
+            if room is None:
+                return
             made = await self._client.create(
                 room.game,
                 players=[one.playerID for one in room.assignments],

@@ -55,6 +55,13 @@ class Person:
         message = await self.page.hear()
         return message if self.extended else fits_protocol(message)
 
+    async def hear_all(self) -> list[Message]:
+        """What was said before now."""
+        heard = []
+        while not self.page.quiet():
+            heard.append(await self.hear())
+        return heard
+
     async def hear_type(self, kind: str) -> Message:
         while (message := await self.hear())["type"] != f"lobby:{kind}":
             pass
@@ -70,7 +77,7 @@ class Person:
     async def seated(self, index: int, **wanted: Any) -> Message:
         """The first state in which a seat has these fields."""
         while True:
-            seat = (await self.hear_type("state"))["seats"][index]
+            seat: Message = (await self.hear_type("state"))["seats"][index]
             if all(seat.get(key) == value for key, value in wanted.items()):
                 return seat
 
@@ -90,11 +97,22 @@ class Lobby:
         self.id: str = body["id"]
         self.epoch: int = body["epoch"]
 
-    def host(self, gateway: int = 0, **query: str) -> Person:
+    def host(self, gateway: int = 0, **query: Any) -> Person:
         user = self.body["user"]
         return self.come(user["id"], user["name"], user["token"], gateway, **query)
 
-    async def guest(self, name: str = "Guest", gateway: int = 0, **query: str) -> Person:
+    async def seated(self, *names: str, gateway: int = 0) -> list[Person]:
+        """The host and guests of these names, all seated and ready."""
+        people = [self.host(), *[await self.guest(name, gateway) for name in names]]
+        for index, person in enumerate(people):
+            await person.say("lobby:take_seat", seatIndex=index)
+            await person.say("lobby:set_ready", ready=True)
+            await person.seated(index, ready=True)
+        return people
+
+    async def guest(
+        self, name: str = "Guest", gateway: int = 0, **query: Any
+    ) -> Person:
         """Come in by the invitation."""
         headers = {"authorization": f"Bearer {self.body['invite']['token']}"}
         async with self.rig.http(gateway) as http:
@@ -106,11 +124,9 @@ class Lobby:
         return self.come(user["id"], user["name"], user["token"], gateway, **query)
 
     def come(
-        self, id: str, name: str, token: str, gateway: int = 0, **query: str
+        self, id: str, name: str, token: str, gateway: int = 0, **query: Any
     ) -> Person:
-        page = self.rig.open(
-            self.id, token, gateway=gateway, under="lobbies", **query
-        )
+        page = self.rig.open(self.id, token, gateway=gateway, under="lobbies", **query)
         return Person(id, name, token, page, query.get("hotseat") == "1")
 
     def again(self, person: Person, gateway: int = 0) -> Person:
@@ -125,9 +141,12 @@ async def lobbies(
     gateways: int = 1,
     clock: Clock | None = None,
     options: GatewayConfig = OPEN,
+    known: Sequence[Game] = (),
 ) -> AsyncIterator[Rig]:
+    """`known`: games that gateways have beside those of the node."""
+    held = [room_game, *games]
     async with rig(
-        [room_game, *games], gateways=gateways, clock=clock, options=options
+        held, known=[*held, *known], gateways=gateways, clock=clock, options=options
     ) as made:
         yield made
 
