@@ -39,7 +39,7 @@ export function nodesPanel(nodes) {
       "Matches",
       "Records/s",
       "Requests/s",
-      "Waiting",
+      "Uncommitted",
       "Lag",
     ],
     nodes.map((node) => {

@@ -18,10 +18,10 @@
  * @typedef {{width: number, height: number, boxes: Map<string, Box>, arrows: Arrow[]}} Layout
  */
 
-const ROW = 36; // height of a state
+const ROW = 34; // height of a state
 const TITLE = 26; // of a state with others within, above these
 const PAD = 16;
-const BETWEEN = { x: 36, y: 58 };
+const BETWEEN = { x: 36, y: 46 };
 const LANE = 18;
 const EVENTS_SHOWN = 3;
 const TEXT_MAX = 26;
@@ -214,8 +214,8 @@ function routed(width, height, boxes, arrows, states) {
   for (const arrow of loops) {
     const box = boxes.get(arrow.source);
     const [x, y] = [box.x + box.width, box.y + box.height / 2];
-    arrow.path = `M ${x} ${y - 9} C ${x + 30} ${y - 22}, ${x + 30} ${y + 16}, ${x + 2} ${y + 5}`;
-    Object.assign(arrow, { labelX: x + 27, labelY: y + 2, anchor: "start" });
+    arrow.path = `M ${x} ${y - 4} C ${x + 28} ${y - 15}, ${x + 28} ${y + 19}, ${x + 2} ${y + 8}`;
+    Object.assign(arrow, { labelX: x + 26, labelY: y + 6, anchor: "start" });
     right = Math.max(right, arrow.labelX + widthOf(arrow.label));
   }
   const others = arrows.filter((arrow) => arrow.source !== arrow.target);
@@ -236,7 +236,7 @@ function routed(width, height, boxes, arrows, states) {
     const edge = (box) => (side === "left" ? box.x : box.x + box.width);
     const lane = (side === "left" ? left : right) + sign * LANE;
     const [x1, x2] = [edge(from), edge(to) + sign * 2];
-    const [y1, y2] = [from.y + from.height - 8, to.y + 10];
+    const [y1, y2] = [from.y + from.height - 5, to.y + 7];
     const turn = Math.min(10, Math.abs(y2 - y1) / 2);
     const step = y2 > y1 ? turn : -turn;
     arrow.path =

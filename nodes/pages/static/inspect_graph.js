@@ -3,6 +3,8 @@
 import { redraw, s } from "./dom.js";
 import { eventName, layOut, shown } from "./graph_layout.js";
 
+const SMALLEST = 0.7; // of its own size: then it is scrolled
+
 export class GraphView {
   /** @param {HTMLElement} place */
   constructor(place) {
@@ -31,7 +33,11 @@ export class GraphView {
           viewBox: `0 0 ${width} ${height}`,
           role: "img",
           "aria-label": inWords(frame),
-          style: { "max-width": `${Math.round(width)}px` },
+          style: {
+            "max-width": `${Math.round(width)}px`,
+            "max-height": `${Math.round(height)}px`,
+            "min-height": `${Math.round(SMALLEST * height)}px`,
+          },
         },
         s("defs", {}, head("head"), head("head-taken")),
         // boxes with others within first: they lie behind

@@ -88,7 +88,7 @@ function branch(one) {
       h(
         "p",
         {},
-        one.resolver && h("strong", {}, one.resolver, " "),
+        one.resolver && h("strong", {}, one.resolver.replace(/^resolver:/, ""), " "),
         h("span", { class: "muted" }, "→ "),
         h("code", {}, one.target),
         " ",

@@ -23,7 +23,7 @@ export class Playback {
     const to = Math.max(0, Math.min(revision, head));
     this.direction = to < this.revision ? -1 : 1;
     this.revision = to;
-    this._stop();
+    this.stop();
     this.following = grows && to === head;
     this._changed();
   }
@@ -50,7 +50,7 @@ export class Playback {
   /** Play, from the beginning if the end is shown; or pause. */
   toggle() {
     if (this.playing) {
-      this._stop();
+      this.stop();
     } else {
       if (this.revision >= this._match().head) this.revision = 0;
       this.direction = 1;
@@ -78,13 +78,14 @@ export class Playback {
     this.revision = Math.min(this.revision + 1, head);
     if (this.revision < head) this._arm();
     else {
-      this._stop();
+      this.stop();
       this.following = grows;
     }
     this._changed();
   }
 
-  _stop() {
+  /** No more ticks. */
+  stop() {
     clearTimeout(this._timer);
     this.playing = false;
   }

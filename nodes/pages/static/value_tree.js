@@ -25,14 +25,14 @@ export class ValueTree {
   }
 
   /**
-   * @param {any} value
+   * @param {any} value @param {string} name of the whole
    * @param {Iterable<string>} [changed] paths, as in a diff
    */
-  draw(value, changed = []) {
+  draw(value, name, changed = []) {
     return h(
       "div",
       { class: "tree" },
-      this._value("G", "$", value, new Set(changed), 0),
+      this._value(name, "$", value, new Set(changed), 0),
     );
   }
 
