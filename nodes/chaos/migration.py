@@ -51,7 +51,12 @@ async def gather_at(
     for shard, owner in sorted(owners.items()):
         if owner == node:
             continue
-        moved = await operate(home, "shard.move", str(shard), {"to": node}, who=WHO)
+        try:
+            moved = await operate(home, "shard.move", str(shard), {"to": node}, who=WHO)
+        except OperatorError as error:
+            if error.code not in NOT_MOVED:  # it may have been spread there meanwhile
+                raise
+            continue
         told = moved.outcome
         if told["pause_ms"] is not None:
             pauses.append((int(told["pause_ms"]), int(told["matches"])))
