@@ -364,11 +364,15 @@ class BotPlayer:
 
 
 def _moved_on(before: View, now: View) -> bool:
-    """Whether what was chosen at one view is no answer to the other."""
+    """Whether what was chosen at one view is surely no answer to the other.
+
+    The match's owner knows exactly, by the revision: this only spares asking it. What
+    others choose at the same time changes nothing of this.
+    """
     if (before.history, before.revision) == (now.history, now.revision):
         return False
-    return not now.my_turn or (before.state, before.turn, before.view) != (
+    return not now.my_turn or (before.state, before.turn, before.legal) != (
         now.state,
         now.turn,
-        now.view,
+        now.legal,
     )

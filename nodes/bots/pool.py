@@ -45,7 +45,7 @@ log = get_logger()
 
 
 class UndecidedError(Exception):
-    """No answer came. `code`: too_slow, died, no_worker, or what the worker said."""
+    """No answer came. `code`: too_large, too_slow, died, no_worker, or the bot's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -146,12 +146,16 @@ class Pool:
         think_s = max(THINK_S_MIN, ask.think_s * share)
         limit_s = min(ask.limit_s, self._limit_s)
         ask = msgspec.structs.replace(ask, think_s=think_s, limit_s=limit_s)
+        try:
+            packed = frame(ask)
+        except ValueError as error:
+            raise UndecidedError("too_large", str(error)) from error
         worker = self._idle.pop() if self._idle else await self._start()
         began = anyio.current_time()
         answer: Answer | None = None
         try:
             with anyio.move_on_after(limit_s) as limit:
-                answer = await worker.ask(ask)
+                answer = await worker.ask(packed)
         finally:
             self._busy_s += anyio.current_time() - began
             if answer is None:
@@ -252,12 +256,12 @@ class _Worker:
         self.bots = said.bots
         return True
 
-    async def ask(self, ask: Ask) -> Answer | None:
+    async def ask(self, packed: bytes) -> Answer | None:
         """None: it has ended, or talks nonsense."""
         assert self._process is not None
         assert self._process.stdin is not None
         try:
-            await self._process.stdin.send(frame(ask))
+            await self._process.stdin.send(packed)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._note_end()
             return None
