@@ -1,4 +1,4 @@
-"""People with browsers before a real cluster: they click, and what they see is read."""
+"""People with browsers before a real cluster: they click, and tell what they see."""
 
 from __future__ import annotations
 

@@ -61,9 +61,11 @@ def test_two_people_play_and_a_node_dies(cluster: Cluster, come: Come) -> None:
     ada.cell("Middle right: free").click()
     ada.sees("You won")
     bob.sees("Ada won")
-    told = ["Ada centre", "Bob top left", "Ada middle left", "Bob bottom left"]
+    told = ["Ada marks centre", "Bob marks top left", "Ada marks middle left"]
     moments = ada.page.locator(".moment > :last-child")
-    expect(moments).to_have_text(["the beginning", *told, "Ada middle right"])
+    expect(moments).to_have_text(
+        ["the beginning", *told, "Bob marks bottom left", "Ada marks middle right"]
+    )
     bob.press("Watch the replay")
     marks = bob.page.locator(".cell svg")
     expect(marks).to_have_count(1)  # it plays
@@ -203,7 +205,7 @@ def test_a_match_is_played_by_keys_alone(cluster: Cluster, come: Come) -> None:
             player.page.keyboard.press(key)
     ada.sees("You won")
     bob.sees("Player 1 won")
-    assert bob.heard == "Player 1 top right. Player 1 won."
+    assert bob.heard == "Player 1 marks top right. Player 1 won."
 
 
 def test_a_spectator_is_sent_no_secret(cluster: Cluster, come: Come) -> None:

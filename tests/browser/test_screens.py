@@ -1,5 +1,6 @@
-"""What the play page looks like, and that everybody can use it: pictures of every screen
-in build/screenshots, names of all that can be chosen, contrast of the colours."""
+"""What the play page looks like, and that everybody can use it: pictures of every
+screen in build/screenshots, names of all that can be chosen, contrast of the colours.
+"""
 
 from __future__ import annotations
 
@@ -209,9 +210,6 @@ def test_the_colours_can_be_told_apart(cluster: Cluster, come: Come) -> None:
     for scheme in ("light", "dark"):
         visitor.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         found = visitor.page.evaluate(CONTRAST, [list(pair) for pair in PAIRS])
-        faint = [
-            pair
-            for pair, ratio in zip(PAIRS, found, strict=True)
-            if ratio < CONTRAST_MIN
-        ]
+        ratios = zip(PAIRS, found, strict=True)
+        faint = [pair for pair, ratio in ratios if ratio < CONTRAST_MIN]
         assert faint == [], scheme

@@ -33,7 +33,7 @@ export function historyList(frames, shown, board, names, look) {
           onclick: () => look(n),
         },
         h("span", { class: "muted number" }, frames[n].snapshot.revision),
-        seat !== null && h("span", { class: `dot seat-${names.place(seat)}` }),
+        seat !== null && h("span", { class: names.dot(seat) }),
         h("span", {}, who && h("strong", {}, `${who} `), what),
       ),
     );

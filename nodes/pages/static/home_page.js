@@ -103,6 +103,8 @@ class HomePage {
     this.chosen = name;
     this.values = {};
     this.draw();
+    const details = this.main.querySelector(".details");
+    details?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }
 
   details() {

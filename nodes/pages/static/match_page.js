@@ -83,7 +83,10 @@ class MatchPage {
     const before = state.newest;
     const steps = state.hear(message);
     if (state.pending && !this.connection.waits(state.pending.id)) state.forgotten();
-    if (state.newest) this.names.inOrder(this.seats(state.newest));
+    if (state.newest) {
+      this.names.inOrder(this.seats(state.newest));
+      this.names.look(this.board.looks?.(state.newest.G) ?? {});
+    }
     if (message.type === "action_rejected") say(this.why(state.refusal));
     else if (steps.length || before?.revision !== state.newest?.revision)
       this.announce(steps);
@@ -256,7 +259,7 @@ class MatchPage {
         },
         !ended &&
           h("span", {
-            class: `dot seat-${names.place(snapshot.derived.activePlayers[0] ?? "")}`,
+            class: names.dot(snapshot.derived.activePlayers[0] ?? ""),
           }),
         live ? text : `Step ${snapshot.revision}: ${text}`,
       ),
@@ -308,7 +311,7 @@ class MatchPage {
       h(
         "li",
         { class: ["seat", moving.includes(seat) && "moving"] },
-        h("span", { class: `dot seat-${names.place(seat)}` }),
+        h("span", { class: names.dot(seat) }),
         h("span", { class: "name" }, names.of(seat)),
         seat === names.me && h("span", { class: "chip" }, "you"),
         moving.includes(seat) && h("span", { class: "chip warn" }, "to move"),

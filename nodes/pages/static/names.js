@@ -16,11 +16,22 @@ export class Names {
     );
     this.me = me;
     this._order = /** @type {string[]} */ ([]);
+    this._looks = /** @type {Record<string, string>} */ ({});
   }
 
   /** The seats in their order, which gives each its colour. @param {string[]} seats */
   inOrder(seats) {
     for (const seat of seats) if (!this._order.includes(seat)) this._order.push(seat);
+  }
+
+  /** Give seats the colours of their pieces. @param {Record<string, string>} looks */
+  look(looks) {
+    this._looks = looks;
+  }
+
+  /** The look of a seat's dot. @param {string} seat */
+  dot(seat) {
+    return `dot ${this._looks[seat] ?? `seat-${this.place(seat)}`}`;
   }
 
   get seats() {

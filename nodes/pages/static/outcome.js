@@ -9,8 +9,7 @@ import { canonical, mayAct } from "./match_state.js";
 export function standing(snapshot, names) {
   if (snapshot.result !== null) return outcome(snapshot.result, names);
   const active = snapshot.derived.activePlayers;
-  if (mayAct(snapshot, names.me))
-    return active.length > 1 ? "Your turn, and others’" : "Your turn";
+  if (mayAct(snapshot, names.me)) return "Your turn";
   if (!active.length) return "Nobody’s turn";
   if (active.length === 1) return `${names.of(active[0])}’s turn`;
   return `Waiting for ${names.list(active)}`;
@@ -29,11 +28,9 @@ export function outcome(result, names) {
     : `The match is over: ${canonical(result)}`;
 }
 
-/** Good, bad or neither, for the own seat. */
+/** How a result feels to a seat: a win is good, anything else is as it is. */
 export function mood(result, me) {
-  if (result?.draw || !me) return "";
-  if (typeof result?.winner !== "string") return "";
-  return result.winner === me ? "good" : "bad";
+  return me && result?.winner === me ? "good" : "";
 }
 
 /**

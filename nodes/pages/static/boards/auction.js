@@ -106,7 +106,7 @@ function ledger(view, names) {
           h(
             "th",
             { scope: "row" },
-            h("span", { class: `dot seat-${names.place(seat)}` }),
+            h("span", { class: names.dot(seat) }),
             ` ${names.orYou(seat)}`,
           ),
           h("td", { class: "number" }, view.purses[seat]),

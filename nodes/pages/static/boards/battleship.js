@@ -6,6 +6,7 @@ import { grid } from "./grid.js";
 
 const SIZE = 8;
 const SHIPS = [4, 3, 2];
+const COLUMNS = "ABCDEFGH";
 
 /** @type {import("./boards.js").Board} */
 export const battleship = {
@@ -62,7 +63,12 @@ function sea(scene, seats, owner, mine, placing) {
     return {
       key: `${owner}/${at}`,
       label: described(at, ships.has(at), answer),
-      content: answer && h("span", { class: ["shot", answer], "aria-hidden": "true" }),
+      content: [
+        column === 0 && h("span", { class: "rank", "aria-hidden": "true" }, row + 1),
+        row === SIZE - 1 &&
+          h("span", { class: "file", "aria-hidden": "true" }, COLUMNS[column]),
+        answer && h("span", { class: ["shot", answer], "aria-hidden": "true" }),
+      ],
       classes: [
         ships.has(at) && "ship",
         (target || laying) && at === asked && "asked",
@@ -160,5 +166,5 @@ function described(cell, ship, answer) {
 }
 
 function placeName(cell) {
-  return `${"ABCDEFGH"[cell % SIZE]}${Math.floor(cell / SIZE) + 1}`;
+  return `${COLUMNS[cell % SIZE]}${Math.floor(cell / SIZE) + 1}`;
 }

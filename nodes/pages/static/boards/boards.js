@@ -34,6 +34,7 @@ import { ticTacToe } from "./tic_tac_toe.js";
  * @property {(step: import("../match_state.js").Step, names: import("../names.js").Names)
  *   => string} tell what an action was, in words
  * @property {Record<string, string>} [reasons] of the game's refusals, in words
+ * @property {(view: any) => Record<string, string>} [looks] of the seats' pieces
  */
 
 /** @type {Board[]} */

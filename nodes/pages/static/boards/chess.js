@@ -85,6 +85,8 @@ export const chess = {
     ];
   },
 
+  looks: () => ({ white: "of-white", black: "of-black" }),
+
   tell({ event }) {
     if (event.event === "claim_draw") return "claims a draw";
     const uci = event.payload?.uci ?? "";

@@ -61,7 +61,7 @@ export const connectFour = {
   },
 
   tell: ({ event }) =>
-    event.payload ? `column ${event.payload.column + 1}` : "a disc",
+    event.payload ? `drops into column ${event.payload.column + 1}` : "drops a disc",
   reasons: { column_full: "That column is full." },
 };
 

@@ -75,7 +75,7 @@ function other(scene, seat, count) {
   return h(
     "li",
     { class: ["row", seat === scene.view.toMove && "moving"] },
-    h("span", { class: `dot seat-${scene.names.place(seat)}` }),
+    h("span", { class: scene.names.dot(seat) }),
     scene.names.orYou(seat),
     h("strong", { class: "number" }, count === 1 ? "1 card" : `${count} cards`),
   );

@@ -58,7 +58,7 @@ function cup(scene, seat) {
     h(
       "span",
       { class: "row" },
-      h("span", { class: `dot seat-${names.place(seat)}` }),
+      h("span", { class: names.dot(seat) }),
       h("strong", {}, names.orYou(seat)),
       h("span", { class: "muted small" }, state),
     ),

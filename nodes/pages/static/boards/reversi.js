@@ -6,6 +6,7 @@ import { choice } from "./choice.js";
 import { grid } from "./grid.js";
 
 const SIZE = 8;
+const COLUMNS = "abcdefgh";
 
 /** @type {import("./boards.js").Board} */
 export const reversi = {
@@ -24,9 +25,14 @@ export const reversi = {
       return {
         key: String(at),
         label: `${placeName(at)}: ${disc ? COLOURS[disc] : free ? "free, you may play here" : "free"}`,
-        content: disc
-          ? h("span", { class: ["stone", disc === "B" ? "black" : "white"] })
-          : free && h("span", { class: "hint" }),
+        content: [
+          column === 0 && h("span", { class: "rank", "aria-hidden": "true" }, row + 1),
+          row === SIZE - 1 &&
+            h("span", { class: "file", "aria-hidden": "true" }, COLUMNS[column]),
+          disc
+            ? h("span", { class: ["stone", disc === "B" ? "black" : "white"] })
+            : free && h("span", { class: "hint" }),
+        ],
         classes: [
           at === asked && "asked",
           scene.step?.event.payload?.cell === at && "last",
@@ -69,9 +75,14 @@ export const reversi = {
     ];
   },
 
+  looks: ({ discs }) =>
+    Object.fromEntries(
+      Object.entries(discs).map(([seat, disc]) => [seat, `of-${COLOURS[disc]}`]),
+    ),
+
   tell({ event }) {
     if (event.event === "pass") return "passes";
-    return event.payload ? placeName(event.payload.cell) : "a disc";
+    return event.payload ? `plays ${placeName(event.payload.cell)}` : "plays";
   },
   reasons: {
     cell_taken: "That cell is taken.",
@@ -83,5 +94,5 @@ export const reversi = {
 const COLOURS = { B: "black", W: "white" };
 
 function placeName(cell) {
-  return `${"abcdefgh"[cell % SIZE]}${Math.floor(cell / SIZE) + 1}`;
+  return `${COLUMNS[cell % SIZE]}${Math.floor(cell / SIZE) + 1}`;
 }

@@ -49,7 +49,7 @@ export const ticTacToe = {
   },
 
   tell: ({ event }) =>
-    event.payload ? placeName(event.payload.cell).toLowerCase() : "a mark",
+    event.payload ? `marks ${placeName(event.payload.cell).toLowerCase()}` : "marks",
   reasons: { cell_taken: "That cell is taken." },
 };
 
