@@ -29,7 +29,7 @@ __all__ = ["PRINCIPAL", "STATISTICS", "run_bots"]
 
 STATISTICS: Mapping[str, type] = {
     "bots": BotStatistics,
-    "bot_workers": PoolStatistics,
+    "bot_pool": PoolStatistics,
     "client": ClientStatistics,
 }
 """The parts of a bots process that tell statistics, and of which type."""
@@ -117,7 +117,7 @@ def _pages(config: Config, rooms: Rooms, pool: Pool, client: Client) -> Health:
     def parts() -> dict[str, object]:
         return {
             "bots": rooms.statistics(),
-            "bot_workers": pool.statistics(),
+            "bot_pool": pool.statistics(),
             "client": client.statistics(),
         }
 

@@ -23,6 +23,7 @@ import msgspec
 from hotseat.config.limits import LIMITS
 from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
+from hotseat.nodes.bots.serve import STATISTICS as BOTS_STATISTICS
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.gateway.close_code import CLOSE_MEANINGS
 from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
@@ -263,6 +264,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     },
     "metrics": metrics,
     "gateway_metrics": partial(metrics, GATEWAY_STATISTICS),
+    "bots_metrics": partial(metrics, BOTS_STATISTICS),
     "close_codes": close_codes,
     "token_refusals": token_refusals,
     "replica_messages": replica_messages,

@@ -136,7 +136,13 @@ async def stage(games: Sequence[Game]) -> AsyncIterator[Stage]:
 
 
 async def opened_room(
-    client: Client, game: Game, seats: Sequence[str], humans: int
+    client: Client,
+    game: Game,
+    seats: Sequence[str],
+    humans: int,
+    *,
+    bot: str = "random",
+    secret: Callable[[str, str], str] = SECRET,
 ) -> tuple[RemoteMatch, RoomView]:
     """A room whose match is there; the first seats are a human's, the others bots'."""
     setup = RoomSetup(
@@ -145,7 +151,7 @@ async def opened_room(
         seats=list(seats),
         minPlayers=len(seats),
         capacity=len(seats),
-        bots=[BotOffer("random", "Random")],
+        bots=[BotOffer(bot, "Bot")],
         config=None,
         host="u0",
         hostName="Ann",
@@ -157,7 +163,7 @@ async def opened_room(
         ROOM_GAME, players=[DOOR], data=msgspec.to_builtins(setup)
     )
     assert isinstance(room, RemoteMatch), room
-    door = Door(client, room, SECRET(room.id, DOOR))
+    door = Door(client, room, secret(room.id, DOOR))
 
     async def say(event: str, user: str, **more: Any) -> None:
         refusal = await door.play(
@@ -170,7 +176,7 @@ async def opened_room(
             await say("take_seat", f"u{index}", seat=index, name="Ann")
             await say("set_ready", f"u{index}", ready=True)
         else:
-            await say("assign_bot", "u0", seat=index, bot="random")
+            await say("assign_bot", "u0", seat=index, bot=bot)
     await say("start", "u0")
     starting = await _look(room)
     await door.open_match(lambda: starting)
