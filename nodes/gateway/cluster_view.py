@@ -14,6 +14,7 @@ from typing import Any, Final
 import anyio
 import msgspec
 
+from ..cluster_dir import ClusterDir
 from ..operator.ask_cluster import find_cluster
 from ..operator.match_search import find_matches
 from ..operator.operation_search import find_operations
@@ -114,16 +115,14 @@ class ClusterView:
 
     async def _ask(self) -> ClusterBody:
         home = await find_cluster(self._place)
-        before, seen = self._survey, await survey(home)
+        before, asked = self._survey, _Asked()
+        async with anyio.create_task_group() as tasks:  # a node that hangs: once
+            tasks.start_soon(asked.find_active, home)
+            tasks.start_soon(asked.find_operations, home)
+            self._survey = seen = await survey(home)
         seconds = 0.0 if before is None else seen.at_s - before.at_s
-        self._survey = seen
         seen = with_rates(before, seen)
-        active: list[MatchRow] = []
-        more, operations = False, None
-        if seen.answered:
-            active, more = await self._active(home)
-            operations = await self._operations(home)
-        hottest = self._hottest(active, seconds)
+        hottest = self._hottest(asked.active, seconds)
         shards = seen.shards
         if len(shards) > SHARDS_MAX:
             shards = tuple(sorted(shards, key=_worry, reverse=True)[:SHARDS_MAX])
@@ -136,27 +135,10 @@ class ClusterView:
             shardsLeftOut=len(seen.shards) - len(shards),
             alarmsLeftOut=max(0, len(alarms) - ALARMS_MAX),
             hottest=hottest,
-            hottestOf=len(active),
-            moreActive=more,
-            operations=operations,
+            hottestOf=len(asked.active),
+            moreActive=asked.more,
+            operations=asked.operations,
         )
-
-    async def _active(self, home: Any) -> tuple[list[MatchRow], bool]:
-        states = ["running", "waiting"]
-        try:
-            found = await find_matches(
-                home, ACTIVE_MAX, active_ms=ACTIVE_MS, states=states
-            )
-        except OperatorError:
-            return [], False  # they went away in between: the next look says so
-        return list(found.matches), found.more
-
-    async def _operations(self, home: Any) -> list[OperationRow] | None:
-        try:
-            found = await find_operations(home, OPERATIONS_MAX)
-        except OperatorError:
-            return None  # the coordinator is away: an alarm says so
-        return list(found.operations)
 
     def _hottest(self, active: list[MatchRow], seconds: float) -> list[HotMatchBody]:
         then = self._records
@@ -164,6 +146,32 @@ class ClusterView:
         hot = [HotMatchBody(row, _rate(row, then, seconds)) for row in active]
         hot.sort(key=lambda one: (-one.recordsPerS, -one.match.changed_ms))
         return hot[:HOTTEST_MAX]
+
+
+class _Asked:
+    """What is asked beside the survey, as far as it is answered."""
+
+    def __init__(self) -> None:
+        self.active: list[MatchRow] = []
+        self.more = False
+        self.operations: list[OperationRow] | None = None
+
+    async def find_active(self, home: ClusterDir) -> None:
+        states = ["running", "waiting"]
+        try:
+            found = await find_matches(
+                home, ACTIVE_MAX, active_ms=ACTIVE_MS, states=states
+            )
+        except OperatorError:
+            return  # no node answers: the survey says so
+        self.active, self.more = list(found.matches), found.more
+
+    async def find_operations(self, home: ClusterDir) -> None:
+        try:
+            found = await find_operations(home, OPERATIONS_MAX)
+        except OperatorError:
+            return  # the coordinator is away, or all nodes: an alarm says so
+        self.operations = list(found.operations)
 
 
 def _rate(row: MatchRow, then: dict[str, int], seconds: float) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+import anyio
 from msgspec.structs import replace
 
 from ...runtime.control_plane import SHARDS_MAX
@@ -62,8 +63,7 @@ class Survey:
 async def survey(home: ClusterDir) -> Survey:
     """Ask every node for its status and its shards."""
     doors = await find_doors(home)
-    statuses = await ask_all(doors, "status")
-    replicas = await _all_replicas(doors, statuses)
+    statuses, replicas = await _asked(doors)
     copies = home.redundancy.copies or 1
     pinned = {n for rows in replicas.values() for n in rows if n >= SHARDS_MAX}
     shards = tuple(
@@ -206,14 +206,29 @@ def _no_such_shard(home: ClusterDir, shard: int) -> OperatorError:
     )
 
 
-async def _all_replicas(
-    doors: Doors, statuses: Mapping[str, dict[str, Any] | OperatorError]
-) -> dict[str, dict[int, ReplicaRow]]:
+async def _asked(
+    doors: Doors,
+) -> tuple[dict[str, dict[str, Any] | OperatorError], dict[str, dict[int, ReplicaRow]]]:
+    """What each node says of itself, and of its shards: both are asked at once, so that
+    one that hangs is waited for once."""
+    statuses: dict[str, dict[str, Any] | OperatorError] = {}
+    replicas: dict[str, dict[int, ReplicaRow]] = {}
+
+    async def ask() -> None:
+        statuses.update(await ask_all(doors, "status"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        replicas.update(await _all_replicas(doors))
+    return statuses, replicas
+
+
+async def _all_replicas(doors: Doors) -> dict[str, dict[int, ReplicaRow]]:
     """By node and shard; without the nodes that do not answer, or know no `shards`."""
     first = await ask_all(doors, "shards")
     found: dict[str, dict[int, ReplicaRow]] = {}
     for node, answer in first.items():
-        if isinstance(answer, OperatorError) or node not in statuses:
+        if isinstance(answer, OperatorError):
             continue
         rows = [*answer["shards"]]
         try:
