@@ -101,6 +101,19 @@ def _door(text: str) -> str:
     return text
 
 
+def _open_door(text: str) -> str:
+    host_port = text.removeprefix("tcp://")
+    try:
+        port = int(_host_port(host_port).rpartition(":")[2])
+    except ValueError:
+        port = 0
+    if host_port == text or not 0 < port < 2**16:
+        raise ValueError(
+            "tcp://HOST:PORT, as tcp://10.0.0.7:7001: operators are told that port"
+        )
+    return text
+
+
 def _host_port(text: str) -> str:
     if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]]+):[0-9]{1,5}", text):
         raise ValueError("HOST:PORT, as 127.0.0.1:9100 or [::1]:9100")
@@ -127,6 +140,7 @@ def _coordinator(text: str) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 Address = Annotated[str, AfterValidator(_address)]
 Door = Annotated[str, AfterValidator(_door)]
+OpenDoor = Annotated[str, AfterValidator(_open_door)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 WebUrl = Annotated[str, AfterValidator(_web_url)]
 Origin = Annotated[str, AfterValidator(_origin)]
@@ -200,6 +214,10 @@ class NodeConfig(Section):
 
     door: Door | None = None
     """The door for commands. Unset: a socket in the cluster's folder."""
+
+    open_door: OpenDoor | None = None
+    """One more, for operators on other machines, who prove that they have the cluster's
+    secret: tcp://HOST:PORT. Unset: there is none."""
 
     loop: Loop = "auto"
     """The event loop. auto: uvloop when it is installed, else asyncio."""
@@ -325,6 +343,9 @@ class BotsConfig(Section):
 
     tries: Annotated[int, Field(ge=1, le=10)] = 2
     """How often it is asked in one turn before an action is chosen at random."""
+
+    spare: bool = False
+    """Whether it plays only where a bot's turn has stood for `spare_after_s`."""
 
     spare_after_s: Annotated[float, Field(gt=0, le=3_600)] = 10.0
     """How long a turn stands before a spare process plays it."""

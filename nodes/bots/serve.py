@@ -44,7 +44,7 @@ WAITING_NOTE_S = 10.0
 log = get_logger()
 
 
-async def run_bots(config: Config, home: ClusterDir, spare: bool = False) -> None:
+async def run_bots(config: Config, home: ClusterDir) -> None:
     """Run bots until SIGTERM or SIGINT.
 
     Raises:
@@ -77,7 +77,7 @@ async def run_bots(config: Config, home: ClusterDir, spare: bool = False) -> Non
                     inbox=options.inbox,
                 )
             )
-            rooms = _rooms(options, home, client, pool, spare)
+            rooms = _rooms(options, home, client, pool)
             if config.metrics.listen is not None:
                 pages = _pages(config, rooms, pool, client)
                 door = pages.http_door(config.metrics.listen)
@@ -85,16 +85,14 @@ async def run_bots(config: Config, home: ClusterDir, spare: bool = False) -> Non
                 log.info("metrics_served", url=door.url)
             tasks.start_soon(rooms.run)
             async with _told(home, config.node.id):
-                log.info("bots_ready", bots=names, spare=spare)
+                log.info("bots_ready", bots=names, spare=options.spare)
                 await stop.wait()
                 log.info("bots_stopping")
         tasks.cancel_scope.cancel()
     log.info("bots_stopped")
 
 
-def _rooms(
-    options: BotsConfig, home: ClusterDir, client: Client, pool: Pool, spare: bool
-) -> Rooms:
+def _rooms(options: BotsConfig, home: ClusterDir, client: Client, pool: Pool) -> Rooms:
     return Rooms(
         ClusterRooms(home, options.rooms_max),
         client,
@@ -109,7 +107,7 @@ def _rooms(
         ),
         poll_s=options.poll_s,
         rooms_max=options.rooms_max,
-        spare=spare,
+        spare=options.spare,
     )
 
 

@@ -36,12 +36,12 @@ def bots(
         ),
     ] = None,
     spare: Annotated[
-        bool,
+        bool | None,
         Parameter(
             help="Play only where a bot's turn has stood for bots.spare_after_s.",
             negative=(),
         ),
-    ] = False,
+    ] = None,
     loop: Annotated[
         str | None, Parameter(help="asyncio, trio, or auto (default).")
     ] = None,
@@ -56,6 +56,7 @@ def bots(
     flags = {
         "--name": ("node.id", name),
         "--bot": ("bots.bots", tuple(bot) if bot else None),
+        "--spare": ("bots.spare", spare),
         "--loop": ("node.loop", loop),
         "--metrics": ("metrics.listen", metrics),
         "--game": ("node.games", tuple(game) if game else None),
@@ -65,10 +66,10 @@ def bots(
     config = process.settings(folder(dir), flags)
     home = folder_of(config)
     home.secret()  # refused here if others can read it, before anything is opened
-    _run(config, home, process, spare)
+    _run(config, home, process)
 
 
-def _run(config: Config, home: ClusterDir, process: Process, spare: bool) -> None:
+def _run(config: Config, home: ClusterDir, process: Process) -> None:
     import anyio
 
     from ..bots.serve import run_bots
@@ -83,4 +84,4 @@ def _run(config: Config, home: ClusterDir, process: Process, spare: bool) -> Non
         hint="give the second one a --name of its own",
     ):
         backend = "trio" if config.node.loop == "trio" else "asyncio"
-        anyio.run(run_bots, config, home, spare, backend=backend)
+        anyio.run(run_bots, config, home, backend=backend)

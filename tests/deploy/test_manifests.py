@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -27,7 +28,12 @@ COMPOSE = ("--builtin-schema", "vendor.compose-spec")
 KUBERNETES = ("--schemafile", str(SCHEMAS / "kubernetes-1.33.json"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 USER = 10001
-UNITS = ("hotseat.service", "hotseat@.service", "hotseat-gateway@.service")
+UNITS = (
+    "hotseat.service",
+    "hotseat@.service",
+    "hotseat-gateway@.service",
+    "hotseat-bots@.service",
+)
 
 MANIFESTS = sorted(
     path
@@ -143,6 +149,19 @@ def _gateways() -> dict[str, dict[str, str]]:
     }
 
 
+def _bots() -> dict[str, dict[str, str]]:
+    """Every set of variables that bots are given under deploy/."""
+    pods = read("kubernetes/statefulset.yaml")["spec"]["template"]["spec"]
+    lines = (DEPLOY / "systemd" / "bots.env").read_text().splitlines()
+    lines += unit("hotseat-bots@.service")["Environment"]
+    pairs = [line.partition("=") for line in lines if line[:1] not in ("", "#")]
+    return {
+        "compose": read("compose.yaml")["services"]["bots"]["environment"],
+        "kubernetes": environment(pods["containers"][2]),
+        "units": {name: value for name, _, value in pairs},
+    }
+
+
 def _environments() -> dict[str, dict[str, str]]:
     """Every set of variables that a node is given under deploy/."""
     found: dict[str, dict[str, str]] = {}
@@ -182,6 +201,40 @@ def test_every_variable_of_a_gateway_is_an_option(
         assert f"HOTSEAT_GATEWAY_{name}" in variables
     assert "HOTSEAT_NODE_SECRET_FILE" in variables
     assert variables["HOTSEAT_METRICS_LISTEN"].endswith(":8081")
+
+
+@pytest.mark.parametrize(("place", "variables"), _bots().items())
+def test_every_variable_of_bots_is_an_option(
+    place: str, variables: dict[str, str]
+) -> None:
+    """They have the cluster's secret, and a port of their own for their pages."""
+    assert Layer.from_environment(variables, Config).faults == ()
+    assert "HOTSEAT_NODE_SECRET_FILE" in variables
+    assert variables["HOTSEAT_METRICS_LISTEN"].endswith(":8082")
+
+
+def test_the_bots_of_one_pod_play_and_the_others_wait(
+    pods: Any, tmp_path: Path
+) -> None:
+    """By the pod's name."""
+    container = pods["spec"]["template"]["spec"]["containers"][2]
+    program = tmp_path / "hotseat"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    for number, said in enumerate(["bots", "bots --spare", "bots --spare"]):
+        environ = {
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "HOSTNAME": f"{pods['metadata']['name']}-{number}",
+        }
+        started = subprocess.run(
+            [*container["command"], *container["args"]],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        assert started.stdout.strip() == said
 
 
 def test_players_are_led_to_the_gateways(pods: Any) -> None:
@@ -295,6 +348,8 @@ def test_a_stop_is_never_cut_short(compose: Any, pods: Any) -> None:
         assert unit(name)["KillSignal"] == ["SIGTERM"]
     gateway_s = int(unit(UNITS[2])["TimeoutStopSec"][0])
     assert gateway_s >= 2 * config.gateway.stop_grace_s
+    bots_s = int(unit(UNITS[3])["TimeoutStopSec"][0])
+    assert bots_s >= 2 * config.bots.stop_grace_s
     assert "STOPSIGNAL SIGTERM" in (DEPLOY / "Containerfile").read_text()
     assert all(wait_s >= 2 * needed_s for wait_s in waits), waits
 
