@@ -96,7 +96,8 @@ def _door(text: str) -> str:
     if not re.fullmatch(r"ipc://.+", text):
         raise ValueError(
             "a socket in a folder of yours alone, as ipc:///run/hotseat/n1.door: "
-            "whoever reaches a door may stop the node and read every match"
+            "whoever reaches it may stop the node and read every match. node.open_door "
+            "is for a network"
         )
     return text
 

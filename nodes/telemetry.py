@@ -54,6 +54,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "dial_refused": "An address cannot be dialled at all.",
         "metrics_served": "Metrics, health and readiness are told over HTTP there.",
         "page_failed": "A page for monitoring could not be made.",
+        "door_opened": "Operators on other machines may ask the node there.",
         "door_failed": "A command at the door failed on the node's side.",
         "answer_dropped": "An answer or view could not go: its link is down or full.",
         "answer_unsendable": "An answer is too large for a frame; it was refused.",

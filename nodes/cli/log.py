@@ -140,7 +140,15 @@ def _home(place: Path | str) -> ClusterDir:
     import anyio
 
     from ..operator.ask_cluster import find_cluster
+    from ..operator.sealed_door import is_private
 
+    if not is_private(place):
+        raise OperatorError(
+            "elsewhere",
+            "logs lie on the machines of the nodes, which do not tell them from afar",
+            hint="hotseat log follow on a node's machine, or what collects its logs",
+            exit_code=ExitCode.USAGE,
+        )
     return anyio.run(find_cluster, place)
 
 

@@ -50,7 +50,9 @@ Turn-based matches that survive their servers.
 
 A cluster is found by --dir DIR (or HOTSEAT_DIR), its folder, or by
 --cluster ADDR (or HOTSEAT_CLUSTER), the command door of one of its nodes;
-otherwise by ./.hotseat. Without a flag, play needs no cluster.
+otherwise by ./.hotseat. Without a flag, play needs no cluster. A door on
+another machine, tcp://HOST:PORT, wants the cluster's secret: --secret FILE
+(or HOTSEAT_SECRET_FILE).
 
 Exit status: 0 done, 1 failed, 2 wrong command line or configuration,
 3 cluster not reachable, 130 interrupted. With --debug, an error shows its traceback.
@@ -67,6 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments or bool(os.environ.get("HOTSEAT_DEBUG"))
     tokens = [argument for argument in arguments if argument != "--debug"]
     try:
+        _take_secret(tokens)
         result = build_app(next(iter(tokens), ""))(
             tokens,
             exit_on_error=False,
@@ -91,6 +94,32 @@ def run(arguments: Sequence[str]) -> int:
             print(text, file=sys.stderr)
         return status
     return result if isinstance(result, int) else ExitCode.OK
+
+
+def _take_secret(tokens: list[str]) -> None:
+    """`--secret FILE` is of every command that asks nodes: it names the file to all.
+
+    Raises:
+        OperatorError: usage: it names none.
+    """
+    for at, token in enumerate(tokens):
+        flag, equals, file = token.partition("=")
+        if flag != "--secret":
+            continue
+        taken = tokens[at : at + (1 if equals else 2)]
+        file = file if equals else "".join(taken[1:])
+        if not file:
+            from ..operator_error import OperatorError
+
+            raise OperatorError(
+                "usage",
+                "--secret names no file",
+                hint="--secret FILE, a copy of the cluster's secret",
+                exit_code=ExitCode.USAGE,
+            )
+        os.environ["HOTSEAT_SECRET_FILE"] = file
+        del tokens[at : at + len(taken)]
+        return
 
 
 def build_app(asked: str) -> App:

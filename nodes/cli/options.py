@@ -117,7 +117,7 @@ def _door(address: str, named_by: str) -> str:
         return address
     raise OperatorError(
         "usage",
-        f"{named_by} {address}: a door's address begins with ipc://",
+        f"{named_by} {address}: a door's address begins with ipc:// or tcp://",
         hint="a cluster's folder is named by --dir; its doors are in "
         "hotseat status --json",
         exit_code=ExitCode.USAGE,

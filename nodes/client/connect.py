@@ -13,9 +13,12 @@ import anyio
 from ...runtime.hello import Credential
 from ...runtime.link import Identity, PeerAddress
 from ...runtime.link_options import LinkOptions
+from ..cluster_afar import ClusterAfar
 from ..cluster_dir import ClusterDir
 from ..nng import NngEndpoint
-from ..operator.ask_door import ask_door
+from ..operator.ask_cluster import find_cluster
+from ..operator.ask_door import DoorRefused, DoorUnreachable, ask_door
+from ..operator.doors import find_doors
 from ..operator_error import OperatorError
 from ..telemetry import quiet_unless_configured
 from .inbox import inbox_beside
@@ -35,9 +38,10 @@ async def connect(
     links: LinkOptions | None = None,
     inbox: str | None = None,
 ) -> AsyncIterator[Client]:
-    """Connect to a cluster of this machine, over nng.
+    """Connect to a cluster, over nng.
 
-    `cluster` is its folder, or the address of one node's command door. Matches are
+    `cluster` is its folder, or the address of one node's command door, which is asked
+    with the cluster's secret if it lies open to a network. Matches are
     named after `principal`: one key of one principal is one match. `inbox` is where
     nodes reach this client; if not given, at the address that they see this machine at.
 
@@ -68,28 +72,31 @@ async def connect(
 async def _home(cluster: ClusterDir | Path | str) -> ClusterDir:
     if isinstance(cluster, ClusterDir):
         return cluster
-    if isinstance(cluster, str) and "://" in cluster:
-        try:
-            identity = await ask_door(cluster, "identify")
-        except OperatorError as error:
-            raise ClusterUnreachable(error.message) from error
-        return ClusterDir.load(Path(identity["dir"]))
-    return ClusterDir.load(Path(cluster))
+    if not isinstance(cluster, str) or "://" not in cluster:
+        return ClusterDir.load(Path(cluster))
+    try:
+        return await find_cluster(cluster)
+    except (DoorUnreachable, DoorRefused) as error:
+        raise ClusterUnreachable(error.message) from error
 
 
 async def ask_doors(home: ClusterDir) -> list[PeerAddress]:
     """Where the nodes are that answer now, in any order: clients spread over them."""
     found: list[PeerAddress] = []
 
-    async def ask(node: str) -> None:
+    async def ask(door: str) -> None:
         try:
-            said = await ask_door(home.door(node), "identify")
+            said = await ask_door(door, "identify")
         except OperatorError:
             return  # that node is not there now; the others are
         found.append(PeerAddress(said["process"], said["inbox"], said["incarnation"]))
 
+    if isinstance(home, ClusterAfar):
+        doors = [*(await find_doors(home)).reached.values()]
+    else:
+        doors = [home.door(node) for node in home.node_names()]
     async with anyio.create_task_group() as tasks:
-        for node in home.node_names():
-            tasks.start_soon(ask, node)
+        for door in doors:
+            tasks.start_soon(ask, door)
     random.shuffle(found)
     return found

@@ -33,7 +33,7 @@ from ..operator.node_page import give_nodes
 from ..operator.operations import operator_operations
 from ..operator.operations_log import OperationsLog
 from ..operator.replica_digests import give_digests
-from ..operator.sealed_door import SealedDoor, is_private
+from ..operator.sealed_door import SealedDoor
 from ..operator.spread_shards import give_balance
 from ..operator.verbs import VerbParts, node_verbs
 from ..telemetry import get_logger
@@ -74,10 +74,12 @@ async def run_node(config: Config) -> None:
         node = Node(parts)
         await stack.enter_async_context(node.supervisor)
         address = config.node.door or parts.home.door(config.node.id)
-        answer = node.door
-        if not is_private(address):
-            answer = SealedDoor(node.door, parts.home.secret()).answer
-        await stack.enter_async_context(DoorServer(address, answer))
+        await stack.enter_async_context(DoorServer(address, node.door))
+        if config.node.open_door is not None:
+            sealed = SealedDoor(node.door, parts.home.secret())
+            there = DoorServer(config.node.open_door, sealed.answer)
+            await stack.enter_async_context(there)
+            log.info("door_opened", address=there.address)
         if config.metrics.listen is not None:
             pages = node.health.http_door(config.metrics.listen)
             await stack.enter_async_context(pages)
@@ -371,7 +373,7 @@ def _node_record(parts: NodeParts) -> NodeRecord:
         node=node.id,
         boot=identity.incarnation,
         inbox=parts.endpoint.address.inbox,
-        door=node.door or parts.home.door(node.id),
+        door=node.open_door or node.door or parts.home.door(node.id),
         place=parts.home.place(),
         build=version("hotseat"),
         games=identity.games,

@@ -85,6 +85,11 @@ class NodeStatus:
             "inbox": self._parts.endpoint.address.inbox,
             "dir": str(self._parts.home.path),
             "pages": self.pages_url,
+            "shards": self._parts.config.cluster.shards,
+            "nodes": list(self._parts.config.cluster.nodes),
+            "copies": self._parts.config.cluster.copies,
+            "min_isr": self._parts.config.cluster.min_isr,
+            "durability": self._parts.config.cluster.durability,
         }
 
     def status(self, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import anyio
 
+from ..cluster_afar import ClusterAfar
 from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
-from .ask_door import ASKED_FOLDER, ask_door
+from .ask_door import ASKED_FOLDER, ask_door, secret_file
 from .doors import Doors, find_doors
+from .sealed_door import is_private
 
 __all__ = ["ask_all", "ask_cluster", "cluster_unreachable", "find_cluster"]
 
@@ -19,11 +21,16 @@ __all__ = ["ask_all", "ask_cluster", "cluster_unreachable", "find_cluster"]
 async def find_cluster(place: Path | str) -> ClusterDir:
     """The folder of a cluster, by its path or by the door of one of its nodes.
 
+    A door that lies open to a network leads to a cluster that has no folder here.
+
     Raises:
-        OperatorError: no_cluster, invalid_cluster_dir, or the door does not answer.
+        OperatorError: no_cluster, invalid_cluster_dir, outdated_node, no_secret, or the
+            door does not answer.
     """
     if isinstance(place, str):
         identity = await ask_door(place, "identify")
+        if not is_private(place):
+            return ClusterAfar.read(place, identity, secret_file())
         place = Path(identity["dir"])
     home = ClusterDir.load(place)
     ASKED_FOLDER.set(home.path)

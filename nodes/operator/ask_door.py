@@ -5,8 +5,8 @@ or `{"ok": false, "code", "message"}` back. For the operator's commands, and for
 that look for the nodes; all else goes over links.
 
 A door that is no file of this machine is a `sealed_door`: the request is proved with
-the cluster's secret, which HOTSEAT_SECRET_FILE names, or which lies in the cluster's
-folder.
+the cluster's secret. `--secret` or HOTSEAT_SECRET_FILE names it, or it lies in the
+cluster's folder.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
     "DoorRefused",
     "DoorUnreachable",
     "ask_door",
+    "secret_file",
 ]
 
 DOOR_TIMEOUT_S = 2.0
@@ -122,14 +123,21 @@ async def _ask_sealed(address: str, request: bytes, timeout_s: float) -> dict[st
     return _unpacked(address, answer)
 
 
+def secret_file() -> Path:
+    """The file with the secret that doors on a network are asked with."""
+    named = os.environ.get("HOTSEAT_SECRET_FILE")
+    if named:
+        return Path(named).absolute()
+    folder = ASKED_FOLDER.get() or Path(os.environ.get("HOTSEAT_DIR") or ".hotseat")
+    return _kept_in(folder.absolute())
+
+
 def _secret() -> bytes:
     """
     Raises:
         OperatorError: no_secret.
     """
-    named = os.environ.get("HOTSEAT_SECRET_FILE")
-    folder = ASKED_FOLDER.get() or Path(os.environ.get("HOTSEAT_DIR") or ".hotseat")
-    path = Path(named) if named else _kept_in(folder)
+    path = secret_file()
     try:
         text = path.read_text("ascii").strip()
         if re.fullmatch(r"[0-9a-f]{64}", text):
@@ -140,7 +148,7 @@ def _secret() -> bytes:
     raise OperatorError(
         "no_secret",
         f"a door on a network wants the cluster's secret; {path} is none: {problem}",
-        hint="HOTSEAT_SECRET_FILE names a copy of the cluster's secret file",
+        hint="--secret or HOTSEAT_SECRET_FILE names a copy of the cluster's secret",
         exit_code=ExitCode.USAGE,
     )
 

@@ -1,9 +1,10 @@
 """Where the doors of a cluster's nodes are, as seen from this machine.
 
-The nodes of this folder are known by their pid files. They know all others by the
-coordinator. One of those on this machine, in a folder of its own, has a door here, too;
-one on another machine has none that is reached from here, unless it lies open to the
-network (a `sealed_door`).
+The nodes of this folder are known by their pid files; of a cluster that has no folder
+here, one node is known by its door. They know all others by the coordinator. One of
+those on this machine, in a folder of its own, has a door here, too; one on another
+machine has none that is reached from here, unless it lies open to the network (a
+`sealed_door`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import anyio
 
+from ..cluster_afar import ClusterAfar
 from ..cluster_dir import ClusterDir, natural_order
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
@@ -63,8 +65,26 @@ class Doors:
 
 async def find_doors(home: ClusterDir) -> Doors:
     """The doors of all nodes that the folder, or one of its nodes, knows of."""
+    if isinstance(home, ClusterAfar):
+        return await _find_afar(home)
     here = {node: home.door(node) for node in home.node_names()}
-    others = await _others(here)
+    return _found(home, here, await _others(here))
+
+
+async def _find_afar(home: ClusterAfar) -> Doors:
+    known = home.doors()
+    others = await _others(known)
+    if not others:
+        return Doors(known, {})  # they say themselves that they do not answer
+    found = _found(home, {home.entry_node: home.entry}, others)
+    home.learned.clear()
+    home.learned.update(found.reached)
+    return found
+
+
+def _found(
+    home: ClusterDir, here: Mapping[str, str], others: Mapping[str, Mapping[str, Any]]
+) -> Doors:
     reached, away = dict(here), dict[str, Elsewhere]()
     for node, known in others.items():
         if node in here:

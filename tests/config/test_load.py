@@ -129,6 +129,20 @@ def test_a_door_is_a_socket_in_a_folder() -> None:
     (fault,) = caught.value.faults
     assert "HOTSEAT_NODE_DOOR" in fault.where
     assert "ipc://" in fault.expected
+    assert "node.open_door" in fault.expected
+
+
+@pytest.mark.parametrize(
+    "address", ["ipc:///run/n1.door", "tcp://10.0.0.7", "tcp://:7001", "tcp://m1:0"]
+)
+def test_an_open_door_has_an_address_that_operators_can_be_told(address: str) -> None:
+    """A host and a port that stays the same."""
+    named, at = {**IDENTITY, "--id": ("cluster.id", "c")}, "node.open_door"
+    (fault,) = faults_of(flags={**named, "--open": (at, address)})
+    assert "--open" in fault.where
+    assert "tcp://HOST:PORT" in fault.expected
+    given = load_config(flags={**named, "--open": (at, "tcp://[::]:7001")})
+    assert given.node.open_door == "tcp://[::]:7001"
 
 
 def test_a_file_that_is_not_toml_does_not_hide_other_faults(tmp_path: Path) -> None:

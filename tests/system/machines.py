@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,14 @@ class Shell:
     """Somebody at a shell, with these variables set."""
 
     environ: dict[str, str]
+    cwd: Path | None = field(default=None, kw_only=True)
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             [*PROGRAM, *command],
             env=self.environ,
+            cwd=self.cwd,
             capture_output=True,
             text=True,
             timeout=PATIENCE_S + 30,
@@ -53,6 +55,7 @@ class Shell:
         return subprocess.Popen(
             [*PROGRAM, *command],
             env=self.environ,
+            cwd=self.cwd,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -74,6 +77,11 @@ class Machine(Shell):
     etcd: EtcdProcesses
     process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def open_door(self) -> str:
+        """As somebody on another machine would name it."""
+        return self.environ["HOTSEAT_NODE_OPEN_DOOR"].replace("0.0.0.0", "127.0.0.1")
+
     def start(self) -> None:
         """Start the node; it is not ready yet."""
         with (self.place / "log").open("ab") as log:
@@ -92,6 +100,12 @@ class Machine(Shell):
         self.process.send_signal(sign)
         return self.process.wait(PATIENCE_S)
 
+    def restart(self) -> None:
+        """As a service manager does: SIGTERM, and start it again when it has ended."""
+        assert self.stop() == 0
+        self.start()
+        self.wait_ready()
+
     def log(self) -> str:
         return (self.place / "log").read_text()
 
@@ -104,6 +118,7 @@ def machines(
     copies: int = 3,
     min_isr: int = 2,
     shards: int = 16,
+    open_doors: bool = False,
     **environ: str,
 ) -> Iterator[list[Machine]]:
     """The machines of a cluster, every node ready; all is ended when this is left."""
@@ -128,6 +143,8 @@ def machines(
                 "HOTSEAT_NODE_LISTEN": f"tcp://127.0.0.1:{port}",
                 "HOTSEAT_NODE_ADVERTISE": f"tcp://localhost:{port}",
             }
+            if open_doors:
+                own["HOTSEAT_NODE_OPEN_DOOR"] = f"tcp://0.0.0.0:{free_port()}"
             made.append(Machine(told | own | environ, node, place, etcd))
         try:
             for machine in made:
