@@ -43,6 +43,9 @@ Body = TypeVar("Body")
 
 KEY = re.compile(r"[\x21-\x7e]{1,128}")
 
+BODY_S = 15.0
+"""How long a body may take to come."""
+
 _STATUS: Mapping[str, int] = {
     "busy": 429,
     "forbidden": 403,
@@ -56,6 +59,7 @@ _STATUS: Mapping[str, int] = {
     "token_wrong_match": 403,
     "token_wrong_scope": 403,
     "too_large": 413,
+    "too_slow": 408,
     "unknown_inspection": 404,
     "unknown_match": 404,
     "unknown_revision": 404,
@@ -273,11 +277,14 @@ class Api:
             Refused: It is too large, or not what is wanted.
         """
         data = bytearray()
-        async with aclosing(request.stream()) as chunks:
-            async for chunk in chunks:
-                data += chunk
-                if len(data) > self.gateway.options.message_bytes_max:
-                    raise Refused("too_large", "The body is too large.")
+        with anyio.move_on_after(BODY_S) as reading:
+            async with aclosing(request.stream()) as chunks:
+                async for chunk in chunks:
+                    data += chunk
+                    if len(data) > self.gateway.options.message_bytes_max:
+                        raise Refused("too_large", "The body is too large.")
+        if reading.cancelled_caught:
+            raise Refused("too_slow", "The body took too long.")
         try:
             return msgspec.json.decode(bytes(data), type=kind)
         except msgspec.MsgspecError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["secured"]
@@ -20,6 +21,12 @@ HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"x-frame-options", b"DENY"),
 )
 
+_TWO_LENGTHS = {b"content-length", b"transfer-encoding"}
+"""A proxy may go by the one and we by the other: then what follows the body would be
+taken for a request of somebody else's."""
+
+_AMBIGUOUS = PlainTextResponse("two lengths\n", 400, {"connection": "close"})
+
 REQUEST_HEADERS = ("authorization", "content-type", "idempotency-key")
 METHODS = ("DELETE", "GET", "POST", "PUT")
 
@@ -31,6 +38,11 @@ def secured(app: ASGIApp, allowed_origins: Sequence[str]) -> ASGIApp:
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        names = {name for name, _ in scope.get("headers", ())}
+        if names >= _TWO_LENGTHS:
+            await _AMBIGUOUS(scope, receive, send)
+            return
+
         async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))

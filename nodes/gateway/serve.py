@@ -29,6 +29,7 @@ from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
 from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
+from .bounded_server import bound_server
 from .connection import SILENT_BEATS_MAX
 from .gateway import Gateway, GatewayStatistics
 
@@ -160,7 +161,9 @@ async def _serve(
 
 
 def server_config(options: GatewayConfig) -> anycorn.Config:
-    """How anycorn serves the application."""
+    """How anycorn serves the application: by what it can be told, and by what it must
+    be kept from."""
+    bound_server()
     server = anycorn.Config()
     server.bind = [options.listen]
     server.backlog = BACKLOG

@@ -1,0 +1,270 @@
+"""Who means harm: garbage, floods, half of everything. The server behind its real
+sockets lets them go, nobody else notices, and nothing is left of them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from hotseat.nodes.client import RemoteMatch, Seat
+from hotseat.nodes.gateway import api, serve
+
+from .raw_socket import BINARY, CLOSE, PING, TEXT, RawSocket, close_code, frame
+from .rig import Rig
+from .test_sockets import served, until_connections
+
+pytestmark = [pytest.mark.system]
+
+MB = 1 << 20
+
+
+class Target:
+    """A served gateway with one match, and an honest spectator."""
+
+    def __init__(self, gateway: Rig, match: RemoteMatch, port: int) -> None:
+        self.gateway, self.match, self.port = gateway, match, port
+        self.seats: list[Seat] = []
+
+    @property
+    def path(self) -> str:
+        token = self.gateway.watch_token(self.match)
+        return f"/rooms/{self.match.id}?token={token}"
+
+    async def upgrade(self) -> RawSocket:
+        return await RawSocket.upgrade(self.port, self.path)
+
+    async def is_well(self) -> None:
+        """An honest page is served, and all the others are gone."""
+        await until_connections(self.gateway, 0)
+        async with await self.upgrade() as honest:
+            await until_connections(self.gateway, 1)
+            await honest.say(frame(CLOSE, b"\x03\xe8"))
+            await honest.hear_end()
+        await until_connections(self.gateway, 0)
+
+
+@asynccontextmanager
+async def target() -> AsyncIterator[Target]:
+    async with served() as (gateway, match, port):
+        yield Target(gateway, match, port)
+
+
+def sync(match: str) -> bytes:
+    return json.dumps({"type": "sync", "matchID": match, "playerID": ""}).encode()
+
+
+FRAMES = {
+    "no frame": b"\xff" * 64,
+    "unmasked": frame(TEXT, b"{}", masked=False),
+    "reserved bits": frame(TEXT, b"{}", reserved=0x70),
+    "compressed, unasked": frame(TEXT, b"\xaa\x56\x4a\x05\x00", reserved=0x40),
+    "unknown kind": frame(3, b"x"),
+    "a ping that is too long": frame(PING, b"x" * 200),
+    "a ping in pieces": frame(PING, b"x", last=False),
+    "a rest of nothing": frame(0, b"x"),
+    "two beginnings": frame(TEXT, b"{", last=False) + frame(TEXT, b"}"),
+    "no UTF-8": frame(TEXT, b"\xc3\x28"),
+    "half a character": frame(TEXT, b'{"type":"sync","matchID":"\xf0\x9f"}'),
+    "binary junk": frame(BINARY, bytes(range(256))),
+    "no JSON": frame(TEXT, b"hello"),
+    "deep JSON": frame(TEXT, b"[" * 90_000),
+    "an empty message": frame(TEXT),
+    "too long a message": frame(TEXT, b"x" * 200_000),
+    "too long in pieces": frame(TEXT, b"x" * 60_000, last=False)
+    + frame(0, b"x" * 60_000, last=False) * 3,
+    "a close with half a code": frame(CLOSE, b"\x03"),
+    "a close with a wrong code": frame(CLOSE, b"\x00\x01"),
+    "words after the close": frame(CLOSE, b"\x03\xe8") + frame(TEXT, b"{}") * 50,
+}
+
+
+async def every_frame() -> None:
+    async with target() as it:
+        for name, data in FRAMES.items():
+            async with await it.upgrade() as evil:
+                await evil.say(data)
+                heard = await evil.hear_end()
+                assert close_code(heard) != 4500, name
+                await evil.say(b"more")
+        await it.is_well()
+
+
+async def test_whatever_is_no_message_ends_its_connection() -> None:
+    """Broken frames, wrong texts: closed at once, by a code where there is time for
+    one, and never as a failure of ours."""
+    await every_frame()
+
+
+def test_whatever_is_no_message_ends_its_connection_on_asyncio() -> None:
+    """The same on the other backend."""
+    anyio.run(every_frame)
+
+
+async def test_a_message_without_end_is_not_gathered() -> None:
+    """It ends with the bound of a message, whatever length it promises, in one frame
+    or in pieces; memory does not grow with what is sent."""
+    async with target() as it:
+        tracemalloc.start()
+        try:
+            for begin, each in (
+                (frame(TEXT, length=1 << 40), b"x" * MB),
+                (frame(TEXT, b"x", last=False), frame(0, b"x" * 65_000, last=False)),
+                (frame(BINARY, length=1 << 40), b"x" * MB),
+            ):
+                async with await it.upgrade() as evil:
+                    await evil.say(begin)
+                    for _ in range(64 * MB // len(each)):
+                        if not await evil.say(each):
+                            break
+                    else:
+                        raise AssertionError("all of it was taken")
+            _, peak = tracemalloc.get_traced_memory()
+            assert peak < 16 * MB
+        finally:
+            tracemalloc.stop()
+        await it.is_well()
+
+
+async def test_who_floods_with_pings_slows_nobody() -> None:
+    """A hundred thousand of them, and small pieces without an end: others are
+    answered all the while."""
+    async with target() as it, await it.upgrade() as evil:
+        [player] = [await it.match.take("0")]
+        assert isinstance(player, Seat)
+        slowest = 0.0
+        async with anyio.create_task_group() as tasks:
+
+            async def flood() -> None:
+                await evil.say(frame(TEXT, b"", last=False))
+                for _ in range(100):
+                    if not await evil.say((frame(PING) + frame(0, last=False)) * 500):
+                        return
+
+            async def listen() -> None:
+                await evil.hear_end(60)
+
+            tasks.start_soon(flood)
+            tasks.start_soon(listen)
+            for _ in range(10):
+                begun = anyio.current_time()
+                await player.resync()
+                slowest = max(slowest, anyio.current_time() - begun)
+                await anyio.sleep(0.05)
+            tasks.cancel_scope.cancel()
+        assert slowest < 1.0
+
+
+REQUESTS = {
+    "junk": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 100,
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    "HTTP/2, upgraded": b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, "
+    b"HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA"
+    b"\r\n\r\n",
+    "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "two lengths": b"POST /api/matches HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+    b"Content-Length: 6\r\n\r\n123456",
+    "a length and chunks": b"POST /api/matches HTTP/1.1\r\nHost: x\r\nContent-Length: 4"
+    b"\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n"
+    b"Host: x\r\n\r\n",
+    "odd chunks": b"POST /api/matches HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+    b"chunked, identity\r\n\r\n0\r\n\r\n",
+    "bad chunks": b"POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+    b"\r\n-1\r\n\r\n",
+    "a folded header": b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n: d\r\n\r\n",
+    "NUL in a header": b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n",
+    "a space before the colon": b"GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n",
+    "too long a line": b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "too many headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 10_000,
+    "another path": b"GET http://other/healthz HTTP/1.1\r\nHost: x\r\nConnection: close"
+    b"\r\n\r\n",
+    "no version": b"GET /healthz\r\n\r\n",
+    "an upgrade to nothing": b"GET /rooms/x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade"
+    b"\r\nUpgrade: websocket\r\n\r\n",
+    "an upgrade with junk behind": b"GET /rooms/x HTTP/1.1\r\nHost: x\r\nConnection: "
+    b"Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\xff\xff\xff",
+}
+
+
+async def test_whatever_is_no_request_is_refused() -> None:
+    """No success for what is ambiguous, nothing is read as two requests that could be
+    one, and the line is closed."""
+    async with target() as it:
+        for name, data in REQUESTS.items():
+            async with await RawSocket.connect(it.port) as evil:
+                await evil.say(data)
+                heard = await evil.hear_end()
+                if name != "HTTP/2":  # its first line is a request of HTTP/1, too
+                    assert heard.count(b"HTTP/1.1 ") <= 1, name
+                if name not in ("HTTP/2, upgraded", "another path"):
+                    assert b"HTTP/1.1 200" not in heard, name
+                    assert b"ok\n" not in heard, name
+        await it.is_well()
+
+
+async def test_what_is_left_half_done_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Requests that never end, connections that say nothing, bodies that drip: each is
+    let go after its time, as if it had never been."""
+    monkeypatch.setattr(serve, "KEEP_ALIVE_S", 0.5)
+    monkeypatch.setattr(api, "BODY_S", 0.5)
+    async with target() as it:
+        operator = it.gateway.tokens.operator("ann", 600)
+        halves = (
+            b"",
+            b"GET /healthz HT",
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: ",
+            b"POST /api/matches HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1",
+            f"POST /api/matches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {operator}"
+            "\r\nContent-Length: 10\r\n\r\n1".encode(),
+            f"GET {it.path} HTTP/1.1\r\nHost: x\r\n".encode(),
+        )
+        evil = [await RawSocket.connect(it.port) for _ in halves]
+        for one, half in zip(evil, halves, strict=True):
+            await one.say(half)
+        for one in evil:
+            async with one:
+                await one.hear_end(10)
+        await it.is_well()
+
+
+async def nothing_left() -> None:
+    async with target() as it:
+
+        async def round(count: int) -> None:
+            for number in range(count):
+                kinds = list(FRAMES.values())
+                async with await it.upgrade() as evil:
+                    await evil.say(kinds[number % len(kinds)])
+                    await evil.hear_end()
+                async with await RawSocket.connect(it.port) as evil:
+                    await evil.say(b"GET /rooms/x?token=a.b.c HTTP/1.1\r\n\r\n")
+                    await evil.hear_end()
+            await until_connections(it.gateway, 0)
+            gc.collect()
+
+        await round(60)  # timers of who has left are dropped a hundred at a time
+        tracemalloc.start()
+        try:
+            await round(30)
+            before, _ = tracemalloc.get_traced_memory()
+            await round(80)
+            after, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert after - before < 400_000  # a connection alone takes 20,000 and more
+        assert it.gateway.client.statistics().waiting == 0
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_those_who_attacked() -> None:
+    """After hundreds of all kinds memory is where it was after the first few."""
+    anyio.run(nothing_left)
