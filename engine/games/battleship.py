@@ -8,11 +8,13 @@ someone else's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import permutations
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from ..context import ResolverContext, StateContext
+from ..context import ImagineContext, ResolverContext, StateContext
 from ..definition import (
     Rejected,
     define_game,
@@ -23,6 +25,7 @@ from ..definition import (
     views,
 )
 from ..jsonvalue import Json
+from ..rng import Rng
 from ..turn import active_round_robin, current_player
 
 __all__ = ["SHIPS", "Place", "Shoot", "game", "render"]
@@ -55,6 +58,18 @@ def ship_at(length: int, cell: int, across: bool) -> list[int] | None:
         return None
     pace = 1 if across else SIZE
     return [cell + pace * n for n in range(length)]
+
+
+PLACES = {
+    length: [
+        ship
+        for cell in range(CELLS)
+        for across in (True, False)
+        if (ship := ship_at(length, cell, across)) is not None
+    ]
+    for length in SHIPS
+}
+"""By length, every place for a ship."""
 
 
 def still_placing(ctx: StateContext) -> list[str]:
@@ -179,6 +194,68 @@ def player_view(ctx: StateContext, seat: str) -> Json:
     return {**public_view(ctx), "myFleet": mine, "myPlayerID": seat}
 
 
+def imagine(ctx: ImagineContext) -> Json:
+    """For the other any fleet that would have answered the shots as it did."""
+    seen = ctx.view
+    fleets = {ctx.seat: seen["myFleet"]}
+    for other in ctx.players:
+        if other != ctx.seat:
+            wanted = SHIPS[: seen["placed"][other]]
+            fleets[other] = drawn_fleet(wanted, seen["shots"][ctx.seat], ctx.rng)
+    return {
+        "fleets": {seat: fleets[seat] for seat in ctx.players},
+        "shots": seen["shots"],
+    }
+
+
+def drawn_fleet(lengths: Sequence[int], shots: Shots, rng: Rng) -> Fleet:
+    """Ships of these lengths, anywhere where the answers to the shots allow them."""
+    answers = {past["cell"]: past["answer"] for past in shots}
+    hits = {cell for cell, answer in answers.items() if answer != "miss"}
+    orders = list(permutations(range(len(lengths))))
+    for order in sorted(orders, key=lambda _: rng.next()):
+        ships = fitted([lengths[index] for index in order], hits, set(), answers, rng)
+        if ships is not None:
+            found = dict(zip(order, ships, strict=True))
+            return [found[index] for index in range(len(lengths))]
+    return []
+
+
+def fitted(
+    lengths: Sequence[int],
+    hits: AbstractSet[int],
+    taken: AbstractSet[int],
+    answers: Mapping[int, str],
+    rng: Rng,
+) -> list[list[int]] | None:
+    """Ships of these lengths, in this order, which cover all hits.
+
+    While there is a hit that no ship covers, the next one does.
+    """
+    if len(hits) > sum(lengths):
+        return None
+    if not lengths:
+        return []
+    places = [
+        ship
+        for ship in PLACES[lengths[0]]
+        if taken.isdisjoint(ship)
+        and not (hits and hits.isdisjoint(ship))
+        and could_be(ship, answers)
+    ]
+    for ship in sorted(places, key=lambda _: rng.next()):
+        rest = fitted(lengths[1:], hits - {*ship}, taken | {*ship}, answers, rng)
+        if rest is not None:
+            return [ship, *rest]
+    return None
+
+
+def could_be(ship: Sequence[int], answers: Mapping[int, str]) -> bool:
+    """Whether a ship there would have answered so: sunk when, and only when, it was."""
+    told = [answers.get(cell) for cell in ship]
+    return "miss" not in told and (None not in told) == ("sunk" in told)
+
+
 def render(view: Mapping[str, Json]) -> str:
     """A player's own sea and what is known of the other's, for a terminal.
 
@@ -231,4 +308,5 @@ game = define_game(
     ],
     views=views(public=public_view, player=player_view),
     legal_actions=legal_actions,
+    imagine=imagine,
 )

@@ -40,6 +40,7 @@ NAMES = [
     "crazy_eights",
     "chess",
     "liars_dice",
+    "battleship",
 ]
 
 
@@ -101,6 +102,28 @@ def test_one_seed_is_one_match() -> None:
         imagine(session.machine, seen, "a").G["hands"]["0"]
         == (session.snapshot.G["hands"]["0"])
     )
+
+
+def test_a_fleet_that_is_imagined_would_have_answered_so() -> None:
+    """Of battleship: no ship lies on a miss, and every hit is on one."""
+    game = shipped("battleship")
+    session = create_session(game, {"players": ["0", "1"]})
+    for seat in ("0", "1"):
+        for cell in (0, 16, 32):
+            session.apply(seat, "place", {"cell": cell, "across": True}, now=1)
+    for own, its in [(0, 63), (1, 62), (8, 61), (16, 60), (17, 59), (18, 58)]:
+        for seat, cell in (("0", own), ("1", its)):
+            session.apply(seat, "shoot", {"cell": cell}, now=1)
+    shots = {past["cell"]: past["answer"] for past in session.snapshot.G["shots"]["0"]}
+    assert list(shots.values()) == ["hit", "hit", "miss", "hit", "hit", "sunk"]
+    seen = what_is_seen(session, "0")
+    for seed in range(20):
+        fleet = imagine(session.machine, seen, str(seed)).G["fleets"]["1"]
+        cells = {cell for ship in fleet for cell in ship}
+        assert [len(ship) for ship in fleet] == [4, 3, 2]
+        assert {0, 1, 16, 17, 18} <= cells
+        assert 8 not in cells
+        assert [16, 17, 18] in fleet or 18 in {ship[-1] for ship in fleet}
 
 
 def test_moves_are_tried_out() -> None:

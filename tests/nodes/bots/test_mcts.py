@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from hotseat.engine import Game, create_session, define_game, event, state, transition
-from hotseat.engine.games.battleship import game as battleship
 from hotseat.engine.games.connect_four import game as connect_four
 from hotseat.engine.games.crazy_eights import game as crazy_eights
 from hotseat.engine.games.rock_paper_scissors import game as rock_paper_scissors
@@ -150,18 +149,23 @@ def test_a_match_without_end_is_left_off() -> None:
 def test_which_bots_a_game_has() -> None:
     """Ours look ahead where the game says how; they need its legal actions."""
     assert bots_of(tic_tac_toe) == ("mcts", "random")
-    assert bots_of(battleship) == ("random",)
-    mute = define_game(
-        name="mute",
-        max_players=1,
-        events={},
-        initial="on",
-        setup=lambda ctx: {},
-        states={"on": state(active_players=["0"])},
-        transitions=[],
-        open_information=True,
+    parts: dict[str, Any] = {
+        "name": "veiled",
+        "max_players": 1,
+        "events": {},
+        "initial": "on",
+        "setup": lambda ctx: {},
+        "states": {"on": state(active_players=["0"])},
+        "transitions": [],
+        "views": tic_tac_toe.views,
+    }
+    listing: dict[str, Any] = {"legal_actions": lambda ctx, seat: []}
+    assert bots_of(define_game(**parts)) == ()
+    assert bots_of(define_game(**parts, **listing)) == ("random",)
+    assert bots_of(define_game(**{**parts, "views": None}, **listing)) == (
+        "mcts",
+        "random",
     )
-    assert bots_of(mute) == ()
 
 
 def test_a_bot_sees_what_its_seat_sees() -> None:
