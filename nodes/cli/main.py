@@ -38,7 +38,7 @@ COMMANDS = (
     ("inspect", "inspect:inspect", "Look into a match, revision by revision."),
     ("node", "node:app", "Run one node process; list, drain, remove nodes."),
     ("gateway", "gateway:gateway", "Let players in: WebSockets and an HTTP API."),
-    ("bots", "bots:bots", "Let bots play in the seats that rooms give them."),
+    ("bots", "bots:bots", "Let bots play in the seats that lobbies give them."),
     ("token", "token:app", "Make tokens for players and operators; change keys."),
     ("completion", "completion:completion", "Let a shell complete command lines."),
     ("version", "version:version", "Show the version."),
