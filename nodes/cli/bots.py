@@ -50,8 +50,7 @@ def bots(
 ) -> None:
     """Run one process that plays for bots, until Ctrl-C or SIGTERM.
 
-    It finds the rooms that have given seats to bots, and plays there as any client
-    would. It keeps nothing: one that is started anew goes on with all of them.
+    It finds the lobbies that have given seats to bots, and plays as any client would. It keeps nothing: one that is started anew goes on with all of them.
     """
     flags = {
         "--name": ("node.id", name),

@@ -10,10 +10,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from ..local.players import (
     BOTS,
@@ -27,6 +26,17 @@ from ..local.players import (
 )
 from ..redundancy import Redundancy
 from .options import Dir, folder
+from .up_options import (
+    Bot,
+    Coordinator,
+    Copies,
+    Durability,
+    Game,
+    Gateway,
+    MinInSync,
+    Nodes,
+    Shards,
+)
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -35,85 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["up"]
 
-NODES_MAX = 64
-"""More processes than that on one machine serve nobody."""
-
-SHARDS_MAX = 4096
-COPIES_MAX = 7
-
 DETACHED_READY_TIMEOUT_S = 30.0
 
 PYTHON = (sys.executable, "-P", "-m", f"{__package__}.main")
 """This program. -P: what lies in the current folder cannot stand in for a library;
 games are looked for there all the same."""
-
-
-def _check_coordinator(_type: object, address: str | None) -> None:
-    from ...runtime.coordinator_address import etcd_endpoints
-
-    if address is not None:
-        etcd_endpoints(address)
-
-
-Nodes = Annotated[
-    int | None,
-    Parameter(
-        help="For a new cluster: how many nodes; 3 if not said.",
-        validator=Number(gte=1, lte=NODES_MAX),
-        show_default=False,
-    ),
-]
-Shards = Annotated[
-    int | None,
-    Parameter(
-        help="For a new cluster: how many sets of matches; 16 if not said.",
-        validator=Number(gte=1, lte=SHARDS_MAX),
-        show_default=False,
-    ),
-]
-Coordinator = Annotated[
-    str | None,
-    Parameter(
-        help="For a new cluster: etcd://HOST:PORT[,HOST:PORT...] of an etcd that "
-        "holds who owns what; a file in the folder if not said.",
-        validator=_check_coordinator,
-        show_default=False,
-    ),
-]
-Copies = Annotated[
-    int | None,
-    Parameter(
-        help="For a new cluster: nodes that hold each match; 2 if not said.",
-        validator=Number(gte=1, lte=COPIES_MAX),
-        show_default=False,
-    ),
-]
-MinInSync = Annotated[
-    int | None,
-    Parameter(
-        help="For a new cluster: copies in sync without which no action is taken; "
-        "1 if not said.",
-        validator=Number(gte=1, lte=COPIES_MAX),
-        show_default=False,
-    ),
-]
-Durability = Annotated[
-    Literal["disk", "memory"] | None,
-    Parameter(
-        help="For a new cluster: what an answer waits for at every copy in sync; "
-        "disk if not said.",
-        show_default=False,
-    ),
-]
-Game = Annotated[
-    list[str] | None,
-    Parameter(
-        help="Host this game (module:attribute) beside the installed ones. "
-        "May be repeated.",
-        negative=(),
-        show_default=False,
-    ),
-]
 
 
 def up(
@@ -134,26 +70,11 @@ def up(
             negative=(),
         ),
     ] = False,
-    gateway: Annotated[
-        str | None,
-        Parameter(
-            help="Let players in at HOST:PORT: start a gateway beside the nodes, and "
-            "a process that plays for bots. On loopback anybody may open a lobby.",
-            show_default=False,
-        ),
-    ] = None,
+    gateway: Gateway = None,
     no_bots: Annotated[
         bool, Parameter(help="With --gateway: start no bots.", negative=())
     ] = False,
-    bot: Annotated[
-        list[str] | None,
-        Parameter(
-            help="With --gateway: have this bot, too, as NAME=module:attribute. May be "
-            "repeated.",
-            negative=(),
-            show_default=False,
-        ),
-    ] = None,
+    bot: Bot = None,
     detach: Annotated[
         bool, Parameter(help="Return once all is ready; run on.", negative=())
     ] = False,
