@@ -50,6 +50,9 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+HERE = Path(__file__).parent
+"""Where the games of these tests are found."""
+
 HEARTBEAT_S = "2"
 PATIENCE_MS = 20_000
 
@@ -101,7 +104,9 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
     started = hotseat(
         *("up", "--dir", str(folder), "--nodes", "3", "--shards", "8"),
         *("--gateway", "127.0.0.1:0", "--detach"),
-        *("--game", "hotseat.engine.games.chess:game"),
+        *("--game", "hotseat.engine.games.chess:game", "--game", "nim:game"),
+        *("--game", "expedition:game"),
+        cwd=HERE,
         HOTSEAT_GATEWAY_HEARTBEAT_S=HEARTBEAT_S,
         HOTSEAT_GATEWAY_LOBBIES_PER_MIN="600",
     )

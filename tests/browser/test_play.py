@@ -258,6 +258,46 @@ def test_a_bot_plays_in_a_seat_that_is_left(cluster: Cluster, come: Come) -> Non
     expect(ada.page.locator(".moment", has_text="Random").first).to_be_visible()
 
 
+def test_a_game_without_a_board_has_settings_a_form_and_a_clock(
+    cluster: Cluster, come: Come
+) -> None:
+    """Its settings are chosen at the table, its actions from a list or written by hand;
+    the time that is left runs by the server's clock; the result is what it is."""
+    ada, bob = come(), come()
+    invite = open_table(ada, cluster, "Nim", "Ada")
+    ada.page.get_by_label("Matches").fill("4")
+    ada.page.get_by_label("Matches").blur()
+    ada.page.get_by_label("Minutes").select_option("1")
+    bob.goto(invite)
+    bob.press("Join the table")
+    expect(bob.page.get_by_label("Matches")).to_have_value("4")
+    expect(bob.page.get_by_label("Matches")).to_be_disabled()
+    expect(bob.page.get_by_label("Minutes")).to_have_value("1")
+    ada.press("Take this seat: Seat 1")
+    bob.press("Take this seat: Seat 2")
+    for player in (ada, bob):
+        player.press("I am ready")
+    ada.press("Start the match")
+    ada.sees("Your turn")
+    expect(ada.page.locator(".seen")).to_have_text(re.compile(r"Left\s*4"))
+    clock = ada.page.get_by_role("timer")
+    expect(clock).to_have_text(re.compile(r"^0:[345]\d left$"))
+    ada.press("Take count 2")
+    bob.sees("Your turn")
+    bob.page.get_by_text("Write an action").click()
+    bob.page.get_by_label("Event").fill("take")
+    bob.page.get_by_label("Payload, in JSON").fill("{")
+    bob.press("Send")
+    expect(bob.page.get_by_text("That is not JSON.")).to_be_visible()
+    bob.page.get_by_label("Payload, in JSON").fill('{"count": 3}')
+    bob.press("Send")
+    expect(bob.page.locator(".refusal")).to_be_visible()
+    bob.page.get_by_label("Payload, in JSON").fill('{"count": 2}')
+    bob.press("Send")
+    bob.sees("You won")
+    ada.sees("Player 2 won")
+
+
 def test_a_link_that_does_not_work_leads_on(cluster: Cluster, come: Come) -> None:
     """It is said what is wrong with it, in words, and there is a way to go on."""
     created = cluster.open_match("tic-tac-toe", ["0", "1"])

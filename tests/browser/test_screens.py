@@ -72,7 +72,7 @@ def pictures(page: Page, name: str) -> None:
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate(OVERFLOW) <= 0, f"{name} is wider than a {size}"
         for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
             place = SCREENSHOTS / f"{name}-{size}-{scheme}.png"
             page.screenshot(path=place, full_page=size == "phone")
     assert unnamed(page) == []
@@ -208,7 +208,7 @@ def test_the_colours_can_be_told_apart(cluster: Cluster, come: Come) -> None:
     """Text stands out from what it stands on, light and dark."""
     visitor = come().goto(cluster.url)
     for scheme in ("light", "dark"):
-        visitor.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        visitor.page.emulate_media(color_scheme=scheme)
         found = visitor.page.evaluate(CONTRAST, [list(pair) for pair in PAIRS])
         ratios = zip(PAIRS, found, strict=True)
         faint = [pair for pair, ratio in ratios if ratio < CONTRAST_MIN]
