@@ -32,6 +32,7 @@ from ..client import (
     View,
     WatchEnded,
 )
+from ..client.outcome import RETRIED_CODES
 from ..telemetry import get_logger
 from .decision import Answer, Ask
 from .pool import UndecidedError
@@ -182,7 +183,7 @@ class BotPlayer:
         """
         Raises:
             _ReplacedError: The seat is another session's.
-            ClientError: It may be had later.
+            WatchEnded: It may be had later.
         """
         if refusal.code in GONE_CODES:
             raise _ReplacedError
@@ -193,7 +194,7 @@ class BotPlayer:
         if refusal.code == "seat_taken":
             self._log.warning("bot_seat_taken")
             return HowItEnded.TAKEN
-        raise ClientError(f"{refusal.code}: {refusal.message}")
+        raise WatchEnded(refusal)
 
     async def _stood_still(self) -> None:
         """Wait until the seat's turn has stood for `spare_after_s`, or the end."""
@@ -262,9 +263,12 @@ class BotPlayer:
         """
         Raises:
             _ReplacedError: The seat is another session's.
+            WatchEnded: It is no fault of the bot's: it may act later.
         """
         if refusal.code in GONE_CODES:
             raise _ReplacedError
+        if refusal.code in RETRIED_CODES:
+            raise WatchEnded(refusal)
         self._counts.refused += 1
         self._log.warning("bot_refused", code=refusal.code, revision=view.revision)
 

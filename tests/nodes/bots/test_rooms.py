@@ -9,8 +9,11 @@ import anyio
 
 from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.nodes.bots.player import PlayerOptions
+from hotseat.nodes.bots.pool import open_pool
 from hotseat.nodes.bots.rooms import Rooms
+from hotseat.nodes.bots.serve import STATISTICS
 from hotseat.nodes.client import RemoteMatch
+from hotseat.nodes.node.metrics import Metrics, metric_names
 from hotseat.nodes.operator_error import OperatorError
 
 from .stage import SECRET, Stage, opened_room, seen, stage, until
@@ -105,6 +108,25 @@ async def test_rooms_without_bots_are_left_alone(autojump_clock: object) -> None
             await until(lambda: listed.looks > 5)
             assert (rooms.statistics().rooms, rooms.statistics().taken) == (0, 0)
         assert said.phase == "active"
+
+
+async def test_what_is_counted_is_told(autojump_clock: object) -> None:
+    """As metrics, by the names that the page on bots lists."""
+    async with stage([tic_tac_toe]) as here:
+        rooms = bots(here, Listed())
+        async with open_pool((), (), workers=3, limit_s=1.0) as pool:
+
+            def parts() -> dict[str, object]:
+                return {
+                    "bots": rooms.statistics(),
+                    "bot_pool": pool.statistics(),
+                    "client": here.bots.statistics(),
+                }
+
+            assert parts().keys() == STATISTICS.keys()
+            told = Metrics(parts, {"kind": "bots"}).text().decode()
+        for metric in metric_names(STATISTICS):
+            assert f"\n{metric.name} " in told
 
 
 async def test_a_cluster_that_does_not_answer_is_asked_again(
