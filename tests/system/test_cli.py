@@ -62,6 +62,7 @@ def errors(done: Done | subprocess.CompletedProcess[str]) -> list[str]:
         ["log", "follow", "--help"],
         ["completion", "--help"],
         ["gateway", "--help"],
+        ["bots", "--help"],
         ["token", "--help"],
     ],
 )
