@@ -1,7 +1,9 @@
 // Somebody with an invite link: say a name, and sit down at the table.
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { h, redraw } from "./dom.js";
+import { gameIcon } from "./game_icon.js";
+import { gameTitle } from "./outcome.js";
 import { recall, remember } from "./memory.js";
 import { become, claimsOf } from "./token.js";
 import { showTrouble } from "./trouble.js";
@@ -15,6 +17,7 @@ export function showInvited(main, token) {
     autocomplete: "nickname",
     placeholder: "As the others shall see it",
     value: recall("name") ?? "",
+    "data-key": "name",
   });
   const button = h("button", { class: "primary big" }, "Join the table");
   const join = async (event) => {
@@ -37,16 +40,30 @@ export function showInvited(main, token) {
       showTrouble(main, error.code, error.message, again);
     }
   };
-  document.title = "You are invited · hotseat";
-  redraw(
-    main,
-    h(
-      "form",
-      { class: "trouble card stack", onsubmit: join },
-      h("h1", {}, "You are invited to a game"),
-      h("div", { class: "field" }, h("label", { for: "name" }, "Your name"), name),
-      button,
-    ),
+  const title = h("h1", {}, "You are invited");
+  const form = h(
+    "form",
+    { class: "trouble card stack", onsubmit: join },
+    title,
+    h("div", { class: "field" }, h("label", { for: "name" }, "Your name"), name),
+    button,
   );
+  document.title = "You are invited · hotseat";
+  redraw(main, form);
   name.focus();
+  tellGame(main, token, form, title);
+}
+
+/** Say which game it is, once that is known. */
+async function tellGame(main, token, form, title) {
+  try {
+    const lobby = await get(`/api/lobbies/${claimsOf(token)?.match}`, token);
+    if (!form.isConnected) return; // who was invited has gone on
+    if (lobby.phase === "closed") showTrouble(main, "closed");
+    title.textContent = `You are invited to ${gameTitle(lobby.game)}`;
+    form.prepend(gameIcon(lobby.game));
+  } catch (error) {
+    // Without an answer one may try to join all the same.
+    if (form.isConnected && error.status) showTrouble(main, error.code, error.message);
+  }
 }

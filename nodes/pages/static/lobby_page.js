@@ -165,7 +165,7 @@ class LobbyPage {
         mine &&
           button(
             "ready",
-            mine.ready ? "" : "primary",
+            mine.ready || (this.hosting && room.canStart) ? "" : "primary",
             mine.ready ? "Not ready after all" : "I am ready",
             "set_ready",
             { ready: !mine.ready },
@@ -173,7 +173,7 @@ class LobbyPage {
         this.hosting &&
           button(
             "start",
-            mine?.ready || !mine ? "primary" : "",
+            room.canStart ? "primary" : "",
             starting ? "Starting …" : "Start the match",
             "start",
             {},
