@@ -50,6 +50,12 @@ def test_what_holds_the_loop_is_named(backend: str) -> None:
     anyio.run(hold_once, backend=backend)
 
 
+def wait_until(lines: list[MutableMapping[str, Any]], told: threading.Event) -> None:
+    while not any(line["event"] == "loop_stands" for line in lines):
+        time.sleep(0.01)
+    told.set()
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_loop_that_stands_is_told_of_while_it_does(backend: str) -> None:
     """Where all threads are is said before it is back: it may never be."""
@@ -60,7 +66,9 @@ def test_a_loop_that_stands_is_told_of_while_it_does(backend: str) -> None:
 
     async def main() -> None:
         with loop_watch(LATE_S, stands_s=0.1), capture_logs() as lines:
-            teller = threading.Thread(target=tell, args=(lines,), name="teller")
+            teller = threading.Thread(
+                target=wait_until, args=(lines, told), name="teller"
+            )
             teller.start()
             await anyio.sleep(0.01)
             wait_in_the_loop()
@@ -68,11 +76,6 @@ def test_a_loop_that_stands_is_told_of_while_it_does(backend: str) -> None:
         stands = [line for line in lines if line["event"] == "loop_stands"]
         assert any("wait_in_the_loop" in place for place in stands[0]["frames"])
         assert any(name.startswith("teller ") for name in stands[0]["threads"])
-
-    def tell(lines: list[MutableMapping[str, Any]]) -> None:
-        while not any(line["event"] == "loop_stands" for line in lines):
-            time.sleep(0.01)
-        told.set()
 
     anyio.run(main, backend=backend)
 
