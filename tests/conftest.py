@@ -16,6 +16,14 @@ hypothesis.settings.register_profile("hotseat", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("hotseat")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with real clusters first, the slowest before all: where files run side by
+    side, those mostly wait, the others fill the time, and none is left for the end."""
+    real = {item.path for item in items if item.get_closest_marker("system")}
+    slow = {item.path for item in items if item.get_closest_marker("slow")} & real
+    items.sort(key=lambda item: (item.path not in slow, item.path not in real))
+
+
 @pytest.fixture
 def strikes_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which a watchdog strikes.

@@ -177,14 +177,14 @@ def test_b34_the_other_matches_of_a_node_finish(place: Path) -> None:
             done = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(loop_on, seat, answers, done)
-                arguments = ("--matches", "10", "--game", "tic-tac-toe", "--json")
+                arguments = ("--matches", "5", "--game", "tic-tac-toe", "--json")
                 load = await anyio.to_thread.run_sync(
                     lambda: hotseat("loadtest", *arguments, cwd=place)
                 )
                 done.set()
             assert load.returncode == 0, (load.stdout, load.stderr)
             report = json.loads(load.stdout)
-            assert report["matches_finished"] == report["matches_verified"] == 10
+            assert report["matches_finished"] == report["matches_verified"] == 5
             assert isinstance(await seat.dispatch("step"), Accepted)
 
     anyio.run(main)

@@ -74,10 +74,10 @@ def test_a_whole_cluster_comes_back_with_its_matches(
     how: str, operator: Operator
 ) -> None:
     """Stopped in order or killed at once, as by a power cut: the disks have it all."""
-    assert operator.run("up", "--detach").returncode == 0
+    assert operator.run("up", "--nodes", "2", "--detach").returncode == 0
     begun = anyio.run(begin, operator.home)
     if how == "kill":
-        kill(operator, "up", "n1", "n2", "n3")
+        kill(operator, "up", "n1", "n2")
     else:
         assert operator.run("down").returncode == 0
     up = operator.run("up", "--detach")
@@ -88,7 +88,8 @@ def test_a_whole_cluster_comes_back_with_its_matches(
 
 def test_memory_survives_a_clean_stop_of_all(operator: Operator) -> None:
     """Without durability the disk only follows; a clean stop waits for it."""
-    up = operator.run("up", "--durability", "memory", "--detach")
+    memory = ("--nodes", "2", "--durability", "memory")
+    up = operator.run("up", *memory, "--detach")
     assert (up.returncode, up.stderr) == (0, "")
     begun = anyio.run(begin, operator.home)
     assert operator.run("down").returncode == 0

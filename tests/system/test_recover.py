@@ -16,8 +16,10 @@ from anyio.to_thread import run_sync
 
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, View, connect
 from hotseat.nodes.cluster_dir import ClusterDir
-from tests.system.terminal import HOTSEAT
-from tests.system.test_up import Operator
+from hotseat.nodes.redundancy import Redundancy
+
+from .shell import Done, Operator
+from .terminal import HOTSEAT, environment
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -28,18 +30,18 @@ QUICK = {"HOTSEAT_REPLICATION_PLACER_GRACE_MS": "1000"}
 
 
 class Nodes:
-    """Three node processes that nobody starts again."""
+    """Three node processes that nobody starts again, and their operator."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, home: ClusterDir, operator: Operator) -> None:
+        self.home = home
         self._operator = operator
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, *names: str) -> None:
         for name in names:
             self._running[name] = subprocess.Popen(
-                self._operator.argv("node", "--node", name),
-                cwd=self._operator.cwd,
-                env=self._operator.environ | QUICK,
+                [*HOTSEAT, "node", "--dir", str(self.home.path), "--node", name],
+                env=environment() | QUICK,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
@@ -50,53 +52,42 @@ class Nodes:
             process.send_signal(signal.SIGKILL)
             process.wait()
 
+    def end(self) -> None:
+        self.kill(*self._running)
+
     def wipe(self, name: str) -> None:
         """Its disk is another one now."""
-        (folder,) = (
-            p for p in (self._operator.home / "nodes").iterdir() if p.name == name
-        )
+        (folder,) = (p for p in (self.home.path / "nodes").iterdir() if p.name == name)
         shutil.rmtree(folder)
 
+    def shard(self) -> dict[str, Any]:
+        """What is known of the only shard; nothing, if no node answers."""
+        shown = self._run("shard", "show", "0", "--json")
+        return dict(json.loads(shown.stdout)) if shown.status == 0 else {}
+
+    def in_sync(self) -> set[str]:
+        found = self.shard()
+        return set(found["shard"]["isr"]) if found else set()
+
+    def recover(self, *arguments: str) -> Done:
+        return self._run("shard", "recover", "0", *arguments, "--yes")
+
+    def _run(self, *arguments: str) -> Done:
+        place = ("--dir", str(self.home.path))
+        return self._operator.run(*arguments, *place, cwd=self.home.path)
+
 
 @pytest.fixture
-def operator(tmp_path: Path) -> Operator:
-    return Operator(tmp_path)
-
-
-@pytest.fixture
-def nodes(operator: Operator) -> Iterator[Nodes]:
-    made = operator.run("up", "--shards", "1", "--copies", "2", "--detach")
-    assert made.returncode == 0, made
-    assert operator.run("down").returncode == 0
-    ClusterDir.load(operator.home).make_sockets_folder()
-    nodes = Nodes(operator)
+def nodes(operator: Operator, tmp_path: Path) -> Iterator[Nodes]:
+    names = ("n1", "n2", "n3")
+    two = Redundancy(copies=2)
+    home = ClusterDir.open(tmp_path / "c", 1, names, redundancy=two)
+    nodes = Nodes(home, operator)
     try:
-        nodes.start("n1", "n2", "n3")
+        nodes.start(*names)
         yield nodes
     finally:
-        nodes.kill(*nodes._running)
-
-
-def hotseat(operator: Operator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*HOTSEAT, *arguments, "--dir", str(operator.home)],
-        cwd=operator.cwd,
-        env=operator.environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-
-
-def shard(operator: Operator) -> dict[str, Any]:
-    """What is known of the only shard; nothing, if no node answers."""
-    shown = hotseat(operator, "shard", "show", "0", "--json")
-    return dict(json.loads(shown.stdout)) if shown.returncode == 0 else {}
-
-
-def recover(operator: Operator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return hotseat(operator, "shard", "recover", "0", *arguments, "--yes")
+        nodes.end()
 
 
 async def until(condition: Callable[[], Any]) -> None:
@@ -107,18 +98,14 @@ async def until(condition: Callable[[], Any]) -> None:
 
 
 def test_a_stale_third_copy_is_recovered_and_clients_go_on(
-    operator: Operator, nodes: Nodes
+    nodes: Nodes,
 ) -> None:
     """What only the two had is gone, and a client that saw it is told; nothing else
     is, and nothing begins without the order."""
 
-    def in_sync() -> set[str]:
-        found = shard(operator)
-        return set(found["shard"]["isr"]) if found else set()
-
     async def main() -> None:
-        await until(lambda: len(in_sync()) == 2)
-        async with connect(operator.home) as client:
+        await until(lambda: len(nodes.in_sync()) == 2)
+        async with connect(nodes.home) as client:
             match = await client.create("tic-tac-toe", players=["0", "1"])
             assert isinstance(match, RemoteMatch)
             seats = [await match.take(seat) for seat in "01"]
@@ -126,11 +113,12 @@ def test_a_stale_third_copy_is_recovered_and_clients_go_on(
             assert isinstance(first, Seat)
             assert isinstance(second, Seat)
             assert isinstance(await first.dispatch("place", {"cell": 4}), Accepted)
-            owner = (await run_sync(shard, operator))["shard"]["owner"]
-            (stale,) = in_sync() - {owner}
-            (third,) = {"n1", "n2", "n3"} - in_sync()
+            shown = (await run_sync(nodes.shard))["shard"]
+            owner, held = shown["owner"], set(shown["isr"])
+            (stale,) = held - {owner}
+            (third,) = {"n1", "n2", "n3"} - held
             nodes.kill(stale)
-            await until(lambda: in_sync() == {owner, third})
+            await until(lambda: nodes.in_sync() == {owner, third})
             assert isinstance(
                 await second.dispatch("place", {"cell": 0}, timeout_s=30), Accepted
             )
@@ -138,21 +126,21 @@ def test_a_stale_third_copy_is_recovered_and_clients_go_on(
             assert isinstance(seen, View)
             assert (seen.revision, seen.history) == (2, 0)
             nodes.start(stale)
-            await until(lambda: stale in shard(operator).get("replicas", {}))
+            await until(lambda: stale in nodes.shard().get("replicas", {}))
             nodes.kill(owner, third)
             nodes.wipe(owner)
             nodes.wipe(third)
 
             dead = ("--node-is-dead", owner, "--node-is-dead", third)
-            refused = await run_sync(recover, operator, "--from", stale, *dead)
-            assert refused.returncode == 1, refused
+            refused = await run_sync(nodes.recover, "--from", stale, *dead)
+            assert refused.status == 1, refused
             order = ("--from", stale, "--unclean", *dead)
 
             def recovered() -> bool:
                 """Their registrations end some seconds after them."""
-                done = recover(operator, *order)
-                assert done.returncode == 0 or "member_lives" in done.stderr, done
-                return done.returncode == 0
+                done = nodes.recover(*order)
+                assert done.status == 0 or "member_lives" in done.stderr, done
+                return done.status == 0
 
             await until(recovered)
             view = await first.resync(timeout_s=30)
@@ -162,10 +150,10 @@ def test_a_stale_third_copy_is_recovered_and_clients_go_on(
             again = await second.dispatch("place", {"cell": 8}, timeout_s=30)
             assert isinstance(again, Accepted)
             nodes.start(owner, third)
-            await until(lambda: len(in_sync()) == 2 and stale in in_sync())
+            await until(lambda: len(nodes.in_sync()) == 2 and stale in nodes.in_sync())
             last = await first.dispatch("place", {"cell": 2}, timeout_s=30)
             assert isinstance(last, Accepted)
-            shown = await run_sync(shard, operator)
+            shown = await run_sync(nodes.shard)
             assert shown["replicas"][stale]["history"] == view.history
 
     anyio.run(main)

@@ -1,4 +1,5 @@
-"""Matches that outlast the restart of every node: moved three times, and whole."""
+"""Every node is restarted without ado, under matches that are short and that outlast
+it: those are moved three times, and whole."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from hotseat.nodes.client import (
 from hotseat.nodes.operator.match_feed import MatchFeed
 from tests.nodes.coordinators.etcd_cluster import needs_etcd
 from tests.system.machines import Machine, machines
+from tests.system.test_rolling import check, check_whole, played
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -69,35 +71,34 @@ class Table:
             self.accepted.append(outcome)
 
 
-def restart(machine: Machine) -> None:
-    assert machine.stop() == 0
-    machine.start()
-    machine.wait_ready()
-
-
 @needs_etcd
 def test_matches_outlast_the_restart_of_every_node(tmp_path: Path) -> None:
-    """No move is refused, lost, doubled, or in another place than was told."""
+    """No move is refused, lost, doubled, or in another place than was told; and others
+    begin and end meanwhile, of whose players none is told anything but yes."""
+    with machines(tmp_path) as nodes:
+        with played(nodes[0]) as reports:
+            anyio.run(outlast, nodes)
+        check(reports)
+        check_whole(nodes)
 
-    async def main() -> None:
-        with machines(tmp_path) as nodes:
-            home = Path(nodes[1].environ["HOTSEAT_DIR"])
-            async with connect(home, options=PATIENT) as client:
-                tables = [await Table.sit(client, n) for n in range(TABLES)]
-                enough = anyio.Event()
-                async with anyio.create_task_group() as tasks:
-                    for table in tables:
-                        tasks.start_soon(table.play, enough)
-                    await anyio.sleep(1.0)
-                    before = [len(table.accepted) for table in tables]
-                    for machine in nodes:
-                        await anyio.to_thread.run_sync(restart, machine)
-                    await anyio.sleep(1.0)
-                    enough.set()
-            for table, moves in zip(tables, before, strict=True):
-                assert 0 < moves < len(table.accepted)
-                records = await MatchFeed(home, table.match.id).fetch()
-                places = [r.index for r in records if r.kind is RecordKind.ACTION]
-                assert places == [outcome.index for outcome in table.accepted]
 
-    anyio.run(main)
+async def outlast(nodes: list[Machine]) -> None:
+    """All tables are played while every node is restarted, and for a moment after."""
+    home = Path(nodes[1].environ["HOTSEAT_DIR"])
+    async with connect(home, options=PATIENT) as client:
+        tables = [await Table.sit(client, n) for n in range(TABLES)]
+        enough = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for table in tables:
+                tasks.start_soon(table.play, enough)
+            await anyio.sleep(1.0)
+            before = [len(table.accepted) for table in tables]
+            for machine in nodes:
+                await anyio.to_thread.run_sync(machine.restart)
+            await anyio.sleep(1.0)
+            enough.set()
+    for table, moves in zip(tables, before, strict=True):
+        assert 0 < moves < len(table.accepted)
+        records = await MatchFeed(home, table.match.id).fetch()
+        places = [r.index for r in records if r.kind is RecordKind.ACTION]
+        assert places == [outcome.index for outcome in table.accepted]

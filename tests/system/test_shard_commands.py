@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from .shell import Operator, running_cluster
+from .test_up import wait_until
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
@@ -39,6 +40,7 @@ def test_shards_are_moved_and_a_node_is_drained(home: Path, operator: Operator) 
     drained = operator.run("node", "drain", "n1", "--yes", cwd=home)
     assert drained.status == 0
     assert "n1 is drained: " in drained.stdout
+    wait_until(lambda: operator.run("node", "list", cwd=home).status == 0)
     nodes = operator.told("node", "list", cwd=home)["nodes"]
     assert [node["state"] for node in nodes] == ["draining", "up", "up"]
     assert nodes[0]["shards"] == 0
