@@ -23,6 +23,7 @@ from ...runtime.journal import MatchLine
 from ...runtime.match_change import Change
 from ...runtime.match_state import MatchState
 from ...runtime.replication.message import Entry
+from ..lobby.room_game import ROOM_GAME
 from ..telemetry import get_logger
 from .result_sink import (
     FileSink,
@@ -121,7 +122,9 @@ class ResultReporter:
             if not isinstance(state, MatchState) or not state.ended or state.reported:
                 self._outbox.void(match)
                 return
-            if not delivery.told:
+            # What became of a room is nobody's result.
+            room = state.machine.game.name == ROOM_GAME
+            if not delivery.told and not room:
                 result = result_of(state)
                 for each in self._sinks:
                     sink = each.name

@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +19,7 @@ import trio
 import trio.testing
 
 from hotseat.engine.record import RecordKind
+from hotseat.nodes.lobby import ROOM_GAME
 from hotseat.nodes.node.result_reporter import ResultReporter, TakenAndTold
 from hotseat.nodes.node.result_sink import (
     KEY_HEADER,
@@ -144,6 +146,19 @@ async def test_a_result_is_told_once_it_is_committed(autojump_clock: Any) -> Non
         assert dict(record.input) == {"index": index}
     statistics = reporter.statistics()
     assert (statistics.waiting, statistics.delivered) == (0, 1)
+
+
+async def test_what_became_of_a_room_is_told_to_nobody(autojump_clock: Any) -> None:
+    """It is no match that anybody has played; the log says that it is done with."""
+    owner, _ = pair(replace(race(goal=1), name=ROOM_GAME))
+    receiver = Receiver()
+    reporter = reporter_of(owner, receiver)
+    reporter.adopt(SHARD)
+    room = owner.seated(ROOM_GAME, "key")
+    owner.act(room, "0", 1, "add", 1)
+    async with running(reporter):
+        await until(lambda: state_of(owner, room).reported, owner)
+    assert receiver.calls == []
 
 
 async def test_b85_a_result_whose_teller_died_is_told_by_the_next_owner(
