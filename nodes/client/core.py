@@ -96,9 +96,10 @@ WATCH_CROWD_PAUSE_S = 0.02
 WATCH_PATIENCE_S = 0.5
 """How long it waits so: views are worth less than answers, and not worthless."""
 
-GONE_PAUSE_S = 0.05
-"""Before what a node was asked that is gone is asked elsewhere, jittered. Who takes
-over is told unasked, as a rule before that: another node could but pass it on."""
+GONE_PAUSE_S = 0.12
+"""Before what a node was asked that is gone is asked elsewhere, jittered, as long as
+there is a link to another. That one tells unasked who takes over, as a rule before
+that; asked in vain before it knows, it could but pass the question on."""
 
 LOCATE_PAUSE_S = 0.5
 """Between two questions to the doors."""
@@ -225,7 +226,7 @@ class ClientCore:
         peer.up, peer.down = False, True
         for question in tuple(self._questions.values()):
             if question.waiting and question.sent_to == process:
-                self._pause(now, question, GONE_PAUSE_S)
+                self._pause(now, question, GONE_PAUSE_S if self.reachable else 0.0)
         self._renew_all(now, lambda watch: watch.through == process, WATCH_PAUSE_S)
         self._refresh_table(now)
         self._locate(now)

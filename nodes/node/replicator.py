@@ -60,9 +60,10 @@ CROWD_S = 0.5
 """After a node has died: players of its matches all ask at once then, and what they do
 is not to stand behind a checkpoint."""
 
-LOOK_PAUSES_S = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""Before each attempt to connect to a node whose link was lost. After the last one its
-silence says as much."""
+LOOK_PAUSES_S = (0.0, 0.005, *(0.01,) * 15, 0.02, 0.04, 0.08, 0.16, 0.16)
+"""Before each attempt to connect to a node whose link was lost: a process of some
+hundred megabytes takes 20 to 100 ms to die, and players wait for its end. After the
+last attempt its silence says as much."""
 
 LINGER_S = 0.05
 """Between the last word and the end: a link that is closed drops what it holds."""
