@@ -213,10 +213,12 @@ def _run(
     from ..games import Games
     from ..local.cluster import LocalCluster, owned_folder
     from ..local.log_file import put_aside
+    from ..pid_file import holder_of
     from ..telemetry import structured_logging
 
     names = [f"n{number}" for number in range(1, (asked.nodes or 0) + 1)]
-    if asked.gateway is not None:
+    # Where this very cluster runs already, that is what is said.
+    if asked.gateway is not None and holder_of(asked.path / "run" / "up.pid") is None:
         require_free(asked.gateway)
     with owned_folder(
         asked.path, asked.shards, names, asked.coordinator, asked.redundancy

@@ -114,6 +114,15 @@ def test_what_a_person_is_shown(home: ClusterDir) -> None:
     assert all(bots.values())
 
 
+def test_a_cluster_that_runs_already(home: ClusterDir) -> None:
+    """The second start is told so, and not that its own port is taken."""
+    url = home.gateway_url_path("gateway").read_text().strip()
+    address = url.removeprefix("http://")
+    done = hotseat("up", "--dir", str(home.path), "--gateway", address)
+    assert done.returncode == 1
+    assert "already_running" in done.stderr
+
+
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     """It is said before anything is started, with how to take another."""
     with socket.socket() as taken:
