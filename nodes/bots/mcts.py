@@ -11,7 +11,8 @@ is plain UCT (Kocsis and Szepesvari, 2006). Every player is taken to want most f
 themselves. Those who act at the same time are taken one after the other, this seat
 first: what others choose in secret is drawn, or thought of as an answer.
 
-Strength grows with the rounds; where matches are long, or rewards late, it is weak.
+An action that wins at once is taken without a search. Strength grows with the rounds;
+where matches are long, or rewards late, it is weak.
 The same seed and number of rounds choose the same move.
 """
 
@@ -28,7 +29,7 @@ import msgspec
 from ...engine.imagine import Imagined
 from ...engine.refusal import Refusal
 from .bot import BotView, CannotDecide, Choice, LegalActions
-from .rewards import rewards
+from .rewards import EVEN, rewards
 
 __all__ = ["Mcts"]
 
@@ -40,6 +41,12 @@ PLIES_MAX = 400
 
 DEADLINES_MAX = 16
 """That pass in a row before nobody is taken to act any more."""
+
+TRIED_AT_ONCE_MAX = 100
+"""Legal actions, of which each is tried for whether it wins at once."""
+
+DRAWS_OF_A_WIN = 3
+"""In so many imagined matches it must win: what is hidden may let it."""
 
 CURIOSITY = 0.7
 """Weighs moves that were tried seldom; rewards lie between 0 and 1."""
@@ -77,6 +84,9 @@ class Mcts:
             return legal_actions[0]
         search = _Search(view, rng)
         until = self._clock() + view.think_s
+        sure = search.winning(legal_actions)
+        if sure is not None:
+            return sure
         for _ in range(self._rounds_max):
             search.play_round()
             if self._clock() >= until:
@@ -103,6 +113,25 @@ class _Search:
         self._view = view
         self._rng = rng
         self._root = _Node()
+
+    def winning(self, legal_actions: LegalActions) -> Choice | None:
+        """An action that wins at once, however little time there is."""
+        left = list(legal_actions) if len(legal_actions) <= TRIED_AT_ONCE_MAX else []
+        for _ in range(DRAWS_OF_A_WIN):
+            if not left:
+                return None
+            match = self._view.imagine(self._rng)
+            self._check(match)
+            left = [choice for choice in left if self._wins(match, choice)]
+        return self._rng.choice(left) if left else None
+
+    def _wins(self, match: Imagined, choice: Choice) -> bool:
+        seat = self._view.seat
+        after = match.simulate(seat, *choice)
+        if isinstance(after, Refusal) or after.result is None:
+            return False
+        worth = rewards(after.result, after.players)
+        return worth[seat] > EVEN and worth[seat] == max(worth.values())
 
     def play_round(self) -> None:
         """One match, from here to its end, or as far as is looked."""
