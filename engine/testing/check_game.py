@@ -8,6 +8,7 @@ Random matches are played, and looked at closely:
   events, payloads that are junk;
 - the same seed gives the same match, and its log replays to the same digests;
 - nothing changes a G in place, behind the methods that refuse to;
+- what it imagines behind a view looks like that view, with the same legal actions;
 - the invariants that its author gives hold in every state.
 """
 
@@ -28,6 +29,7 @@ from .invariant import Invariant
 from .playout import playout_seats, random_playout
 from .soundness import Seals
 from .states import match_states
+from .supposition import supposition_faults
 from .transcript import transcript
 
 __all__ = ["GameFault", "check_game"]
@@ -81,7 +83,7 @@ def _faults(
         yield "its log replays to another digest"
     seals = Seals()
     for _, session in match_states(finished):
-        for fault in _state_faults(session):
+        for fault in (*_state_faults(session), *supposition_faults(session)):
             yield f"{fault}\n{transcript(session)}"
         seals.add(session.snapshot)
     yield from seals.faults()

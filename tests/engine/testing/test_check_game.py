@@ -136,6 +136,30 @@ def impure() -> Game:
             ),
             "makes the game fail with resolver_error",
         ),
+        (game(imagine=lambda ctx: {"n": 7}), "and was"),
+        (game(imagine=lambda ctx: fails()), "no such thing"),
+        (
+            game(
+                setup=lambda ctx: {"n": 0, "most": 9},
+                transitions=[
+                    transition(
+                        "go",
+                        "play",
+                        "play",
+                        lambda ctx: {
+                            "G": {**ctx.G, "n": ctx.G["n"] + 1},
+                            "result": "done" if ctx.G["n"] == 4 else None,
+                        },
+                    )
+                ],
+                views=views(public=lambda ctx: {"n": ctx.G["n"]}),
+                legal_actions=lambda ctx, seat: (
+                    [("go", None)] if ctx.G["n"] < ctx.G["most"] else []
+                ),
+                imagine=lambda ctx: {**ctx.view, "most": 2},
+            ),
+            "other actions are legal",
+        ),
     ],
 )
 def test_fault_is_found(broken: Game, message: str) -> None:
