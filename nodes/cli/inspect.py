@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .operate import Order, Who, Why
-from .options import Also, Cluster, Dir
+from .options import Also, Cluster, Dir, Rules
 
 if TYPE_CHECKING:
     from ..inspect.model import InspectModel
@@ -31,15 +31,7 @@ def inspect(
         int | None,
         Parameter(help="Begin at this revision.", show_default=False),
     ] = None,
-    game: Annotated[
-        str | None,
-        Parameter(
-            name="--game",
-            show_default=False,
-            help="The game to play it by (module:attribute, or an installed name); "
-            "else the installed one of its name and version.",
-        ),
-    ] = None,
+    game: Rules = None,
     also: Also = None,
     light: Annotated[
         bool, Parameter(negative=(), help="Colours for a light terminal.")

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .operate import check_matches
-from .options import Also, Cluster, Dir, Json, place
+from .options import Also, Cluster, Dir, Json, Rules, place
 
 if TYPE_CHECKING:
     from ...engine.replay.timeline import Timeline
@@ -34,15 +34,7 @@ def explain(
     ],
     /,
     *,
-    game: Annotated[
-        str | None,
-        Parameter(
-            name="--game",
-            show_default=False,
-            help="The game to play it by (module:attribute, or an installed name); "
-            "else the installed one of its name and version.",
-        ),
-    ] = None,
+    game: Rules = None,
     also: Also = None,
     dir: Dir = None,
     cluster: Cluster = None,

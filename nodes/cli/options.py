@@ -19,6 +19,7 @@ __all__ = [
     "Dir",
     "Json",
     "Limit",
+    "Rules",
     "folder",
     "place",
     "seconds",
@@ -44,6 +45,16 @@ Cluster = Annotated[
 ]
 Json = Annotated[
     bool, Parameter(name="--json", negative=(), help="Print one JSON object.")
+]
+
+Rules = Annotated[
+    str | None,
+    Parameter(
+        name="--game",
+        show_default=False,
+        help="The game to play it by (module:attribute, or an installed name); "
+        "else the installed one of its name and version.",
+    ),
 ]
 
 Also = Annotated[
@@ -90,9 +101,21 @@ def seconds(text: str, flag: str) -> float:
 
 
 def folder(dir: Path | None) -> Path:
-    """The folder that was named, by flag or environment, else the default one."""
-    named = dir or os.environ.get("HOTSEAT_DIR") or DEFAULT_DIR
-    return Path(named).absolute()
+    """The folder that was named, by flag or environment, else the default one.
+
+    Raises:
+        OperatorError: elsewhere: what is named is a door on another machine.
+    """
+    named = dir or os.environ.get("HOTSEAT_DIR") or None
+    door = os.environ.get("HOTSEAT_CLUSTER", "")
+    if named is None and "://" in door and not door.startswith("ipc://"):
+        raise OperatorError(
+            "elsewhere",
+            f"this is done in a cluster's folder, and HOTSEAT_CLUSTER names {door}",
+            hint="--dir DIR, or HOTSEAT_DIR, on the machine that has the folder",
+            exit_code=ExitCode.USAGE,
+        )
+    return Path(named or DEFAULT_DIR).absolute()
 
 
 def place(dir: Path | None, cluster: str | None) -> Path | str:

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .operate import PLAIN, Order, check_matches
-from .options import Also, Json
+from .options import Also, Json, Rules
 
 if TYPE_CHECKING:
     from ...engine.record import Record
@@ -26,16 +26,6 @@ app = App(
     help="Look at saved matches; verify them; try new code.",
     version=None,
 )
-
-Rules = Annotated[
-    str | None,
-    Parameter(
-        name="--game",
-        show_default=False,
-        help="The game to play it by (module:attribute, or an installed name); "
-        "else the installed one of its name and version.",
-    ),
-]
 
 
 @app.command

@@ -10,7 +10,14 @@ from ..operator_error import OperatorError
 from .ask_cluster import ask_all, cluster_unreachable
 from .ask_door import DoorRefused, ask_door
 from .doors import Doors, find_doors
-from .rows import ActorRow, MatchRow, PlayRow, ReplicaRow, read_row
+from .rows import (
+    ActorRow,
+    MatchRow,
+    PlayRow,
+    ReplicaRow,
+    read_row,
+    read_row_or_none,
+)
 from .survey_rows import CopyRow, FoundMatches, MatchShown
 
 __all__ = ["find_matches", "show_match"]
@@ -114,8 +121,8 @@ async def show_match(
         match=read_row(MatchRow, {**answer["row"], "node": best.node}),
         epoch=best.epoch,
         created_epoch=answer["created_epoch"],
-        play=read_row(PlayRow | None, answer["play"]),  # type: ignore[arg-type]
-        actor=read_row(ActorRow | None, answer["actor"]),  # type: ignore[arg-type]
+        play=read_row_or_none(PlayRow, answer["play"]),
+        actor=read_row_or_none(ActorRow, answer["actor"]),
         copies=copies,
         agree=_agree(holders),
         silent=silent,
@@ -137,7 +144,7 @@ async def _with_state(doors: Doors, shown: MatchShown) -> MatchShown:
             hint=f"hotseat log follow --match {match} may say why",
         )
     row = read_row(MatchRow, {**answer["row"], "node": node})
-    play = read_row(PlayRow | None, answer["play"])  # type: ignore[arg-type]
+    play = read_row_or_none(PlayRow, answer["play"])
     return replace(shown, match=row, play=play, g=unpack(answer["g"]))
 
 
@@ -153,7 +160,7 @@ async def _replicas(doors: Doors, shard: int) -> dict[str, ReplicaRow]:
 
 def _copy(node: str, answer: dict[str, Any], replica: ReplicaRow | None) -> CopyRow:
     given = answer["row"]
-    row = None if given is None else read_row(MatchRow, given)
+    row = read_row_or_none(MatchRow, given)
     return CopyRow(
         node=node,
         role="" if replica is None else replica.role,

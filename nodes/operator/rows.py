@@ -23,6 +23,7 @@ __all__ = [
     "ReplicaRow",
     "SeatRow",
     "read_row",
+    "read_row_or_none",
     "row_json",
 ]
 
@@ -215,6 +216,15 @@ def read_row(kind: type[T], value: Any) -> T:
             f"a node's answer is not understood: {error}",
             hint="is the node of another build? hotseat version says which this is",
         ) from error
+
+
+def read_row_or_none(kind: type[T], value: Any) -> T | None:
+    """The same, where there may be none.
+
+    Raises:
+        DoorRefused: As of `read_row`.
+    """
+    return None if value is None else read_row(kind, value)
 
 
 def row_json(row: Any) -> Any:
