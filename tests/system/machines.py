@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +36,12 @@ class Shell:
     """Somebody at a shell, with these variables set."""
 
     environ: dict[str, str]
-    cwd: Path | None = field(default=None, kw_only=True)
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
             [*PROGRAM, *command],
             env=self.environ,
-            cwd=self.cwd,
             capture_output=True,
             text=True,
             timeout=PATIENCE_S + 30,
@@ -55,7 +53,6 @@ class Shell:
         return subprocess.Popen(
             [*PROGRAM, *command],
             env=self.environ,
-            cwd=self.cwd,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from tests.nodes.coordinators.etcd_cluster import needs_etcd
-from tests.system.machines import Machine, Shell, machines
+from tests.system.machines import Machine, machines
+from tests.system.shell import Operator
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 @needs_etcd
-def test_they_find_each_other_and_operators_find_them(tmp_path: Path) -> None:
+def test_they_find_each_other_and_operators_find_them(
+    tmp_path: Path, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Told no more than where etcd is, and where others reach them. Operators need no
     folder, where doors lie open: the cluster's secret, and the door of one node."""
     with machines(tmp_path, copies=2, min_isr=1, open_doors=True) as nodes:
@@ -26,7 +28,7 @@ def test_they_find_each_other_and_operators_find_them(tmp_path: Path) -> None:
             assert all(row["ready"] for row in shown["nodes"])
             assert shown["shards_owned"] == shown["shards_in_sync"] == shown["shards"]
             assert shown["dir"] == machine.environ["HOTSEAT_DIR"]
-        from_afar(nodes, tmp_path)
+        from_afar(nodes, tmp_path, operator, monkeypatch)
 
         nodes[0].process.kill()  # type: ignore[union-attr]
         gone = nodes[1].run("node", "list", "--json")
@@ -37,52 +39,52 @@ def test_they_find_each_other_and_operators_find_them(tmp_path: Path) -> None:
         nodes[1].wait_ready()  # once the lease of n1 has run out
 
 
-def from_afar(nodes: list[Machine], path: Path) -> None:
+def from_afar(
+    nodes: list[Machine], path: Path, desk: Operator, environ: pytest.MonkeyPatch
+) -> None:
     """What somebody does who has nothing of the cluster but its secret."""
-    (path / "desk").mkdir()
-    copy = path / "desk" / "copy-of-the-secret"
+    here, copy = path / "desk", path / "desk" / "copy-of-the-secret"
+    here.mkdir()
     copy.write_text("5e" * 32)
     copy.chmod(0o600)
-    desk = Shell(
-        {
-            "PATH": os.environ["PATH"],
-            "HOTSEAT_CLUSTER": nodes[1].open_door,
-            "HOTSEAT_SECRET_FILE": str(copy),
-            "HOTSEAT_DIR": "",
-        },
-        cwd=path / "desk",
-    )
-    shown = desk.ask("cluster", "status")
+    environ.setenv("HOTSEAT_CLUSTER", nodes[1].open_door)
+    environ.setenv("HOTSEAT_SECRET_FILE", str(copy))
+    shown = desk.told("cluster", "status", cwd=here)
     assert shown["shards_owned"] == shown["shards_in_sync"] == shown["shards"] == 16
     assert [node["reachable"] for node in shown["nodes"]] == [True] * 3
-    assert desk.ask("loadtest", "--matches", "20")["matches_verified"] == 20
+    played = desk.told("loadtest", "--matches", "20", cwd=here)
+    assert played["matches_verified"] == 20
 
-    made = desk.ask("match", "create", "tic-tac-toe")["outcome"]["matches"][0]
-    for node in nodes:  # whoever owns it
-        moved = desk.run("match", "move", made, "--to", node.node, "--yes")
-        assert moved.returncode == 0 or "already_there" in moved.stderr, moved
-    assert desk.ask("match", "show", made)["match"]["owner"] == "n3"
-    owners = {row["shard"]: row["owner"] for row in desk.ask("shard", "list")["shards"]}
-    shard = next(number for number, owner in owners.items() if owner == "n1")
-    assert desk.run("shard", "move", str(shard), "--to", "n2").returncode == 0
-    assert desk.run("node", "drain", "n3", "--yes").returncode == 0
-    assert desk.run("node", "undrain", "n3").returncode == 0
-    verbs = {row["verb"] for row in desk.ask("audit", "list")["operations"]}
-    assert {"match.create", "match.move", "shard.move", "node.drain"} <= verbs
+    created = desk.told("match", "create", "tic-tac-toe", cwd=here)
+    match = created["outcome"]["matches"][0]
+    at = desk.told("match", "show", match, cwd=here)["match"]["node"]
+    to = "n2" if at == "n1" else "n1"
+    desk.told("match", "move", match, "--to", to, "--yes", cwd=here)
+    assert desk.told("match", "show", match, cwd=here)["match"]["node"] == to
+    desk.told("node", "drain", "n3", "--yes", cwd=here)
+    desk.told("node", "undrain", "n3", "--yes", cwd=here)
+    audit = desk.told("audit", "list", cwd=here)["operations"]
+    assert [row["verb"] for row in audit] == [
+        "node.undrain",
+        "node.drain",
+        "match.move",
+        "match.create",
+    ]
 
-    no_logs = desk.run("log", "follow")
-    assert (no_logs.returncode, no_logs.stderr[:17]) == (2, "error[elsewhere]:")
-    none_here = desk.run("down")
-    assert (none_here.returncode, none_here.stderr[:18]) == (3, "error[no_cluster]:")
+    def refused(*command: str) -> tuple[int, str]:
+        done = desk.run(*command, cwd=here)
+        return done.status, done.stderr.partition("]")[0].removeprefix("error[")
+
+    assert refused("log", "follow") == (2, "elsewhere")
+    assert refused("down") == refused("token", "rotate") == (2, "elsewhere")
+    assert refused("status", "--secret") == (2, "usage")
     copy.write_text("77" * 32)
-    stranger = desk.run("cluster", "status")
-    assert stranger.stderr.startswith("error[unauthenticated]:"), stranger
-    right = path / "secret"
-    del desk.environ["HOTSEAT_SECRET_FILE"]
-    assert desk.run("cluster", "status").stderr.startswith("error[no_secret]:")
-    assert desk.run("status", "--secret", str(right)).returncode == 0
-    assert desk.run("status", f"--secret={right}").returncode == 0
-    assert desk.run("status", "--secret").stderr.startswith("error[usage]:")
+    assert refused("cluster", "status")[1] == "unauthenticated"
+    environ.delenv("HOTSEAT_SECRET_FILE")
+    assert refused("cluster", "status") == (2, "no_secret")
+    desk.told("status", "--secret", str(path / "secret"), cwd=here)
+    environ.delenv("HOTSEAT_SECRET_FILE")
+    desk.told("status", f"--secret={path / 'secret'}", cwd=here)
 
 
 @needs_etcd
