@@ -23,6 +23,7 @@ let timer = 0;
 let seen = /** @type {any} */ (null);
 let places = /** @type {any} */ (null);
 let alarmed = "";
+let drawn = true; // false: what is being copied stays for now
 
 document.addEventListener(
   "visibilitychange",
@@ -90,7 +91,11 @@ async function look() {
     redraw(places.banner);
     if (answer) {
       ({ tag, said: seen } = answer);
+      drawn = false;
+    }
+    if (!drawn && !marking()) {
       draw();
+      drawn = true;
     }
     places.when.textContent = `as of ${new Date().toLocaleTimeString()}`;
   } catch (error) {
@@ -119,11 +124,31 @@ function draw() {
   redraw(places.name, "Cluster ", h("code", {}, cluster.cluster));
   places.tiles.draw(seen);
   redraw(places.alarms, alarmsPanel(cluster.alarms, seen.alarmsLeftOut));
-  redraw(places.nodes, nodesPanel(cluster.nodes));
-  redraw(places.shards, shardsPanel(seen.shards, cluster, seen.shardsLeftOut));
-  redraw(places.hottest, hottestPanel(seen));
-  redraw(places.operations, operationsPanel(seen.operations));
+  show(places.nodes, nodesPanel(cluster.nodes));
+  show(places.shards, shardsPanel(seen.shards, cluster, seen.shardsLeftOut));
+  show(places.hottest, hottestPanel(seen));
+  show(places.operations, operationsPanel(seen.operations));
   sayAlarms(cluster.alarms);
+}
+
+/** Show something else, scrolled as far as it was. */
+function show(place, ...children) {
+  const scrolled = [...place.querySelectorAll(".scroll")].map((each) => [
+    each.scrollLeft,
+    each.scrollTop,
+  ]);
+  redraw(place, ...children);
+  place.querySelectorAll(".scroll").forEach((each, number) => {
+    [each.scrollLeft, each.scrollTop] = scrolled[number] ?? [0, 0];
+  });
+}
+
+/** Whether somebody marks text. */
+function marking() {
+  const selection = getSelection();
+  return Boolean(
+    selection && !selection.isCollapsed && main.contains(selection.anchorNode),
+  );
 }
 
 /** What is new is said; what goes on is not said again. */
