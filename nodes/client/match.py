@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -130,7 +131,13 @@ class Spectator:
         self._drop_refused()
         return ViewStream(self, legal)
 
-    def updates(self, *, legal: bool = False, since: int = -1) -> UpdateStream:
+    def updates(
+        self,
+        *,
+        legal: bool = False,
+        since: int = -1,
+        on_news: Callable[[], None] | None = None,
+    ) -> UpdateStream:
         """Every update as it comes, with what a page draws; see `UpdateStream`.
 
         The first is the newest view; with `since`, a revision that was seen elsewhere,
@@ -138,7 +145,7 @@ class Spectator:
         """
         self._drop_refused()
         self._whole = True
-        return UpdateStream(self, legal, since)
+        return UpdateStream(self, legal, since, on_news)
 
     async def resync(
         self,
@@ -258,16 +265,25 @@ class UpdateStream:
 
     A reader that falls more than `UPDATES_KEPT` behind goes on with the newest view.
     It does not end with the match. Lost links, owners that change and nodes that
-    restart are made good underneath.
+    restart are made good underneath. Who waits for other things too takes updates with
+    `take`, and is told by `on_news` when to look again.
 
-    Raises, from the iteration:
+    Raises, from the iteration and from `take`:
         WatchEnded: A node refuses to send more; see its `refusal`.
     """
 
-    def __init__(self, place: Spectator, legal: bool, since: int) -> None:
+    def __init__(
+        self,
+        place: Spectator,
+        legal: bool,
+        since: int,
+        on_news: Callable[[], None] | None = None,
+    ) -> None:
         self._place = place
         self._legal = legal
         self._since = since
+        self._on_news = on_news
+        self._watch: Watch | None = None
         self._read = -1  # the edition that this reader had last; -1: none yet
         self._ready: list[KeptUpdate] = []  # at most UPDATES_KEPT
 
@@ -276,22 +292,48 @@ class UpdateStream:
 
     async def __anext__(self) -> KeptUpdate:
         while True:
-            if self._ready:
-                return self._ready.pop(0)
-            watch = self._place._ensure_watch(self._legal, self._since)
-            if isinstance(watch, Refusal):
-                raise WatchEnded(watch)
-            slot = watch.slot
-            if self._read < 0 and slot.edition:
-                known = self._since >= 0
-                self._read = slot.oldest if known else slot.edition - 1
-            if slot.edition > max(self._read, 0):
-                self._ready.extend(slot.after(self._read))
-                self._read = slot.edition
-            elif watch.refusal is not None:
-                raise WatchEnded(watch.refusal)
-            else:
-                await self._place._client._news(watch)
+            update = self.take()
+            if update is not None:
+                return update
+            assert self._watch is not None
+            await self._place._client._news(self._watch)
+
+    def take(self) -> KeptUpdate | None:
+        """The next update; None: it is not there yet, and `on_news` is called once
+        there is something new."""
+        if not self._ready:
+            self._look()
+        if self._ready:
+            return self._ready.pop(0)
+        if self._on_news is not None and self._watch is not None:
+            self._place._client._listen(self._watch, self._on_news)
+        return None
+
+    def close(self) -> None:
+        """Be told of no more news. Idempotent."""
+        if self._on_news is not None and self._watch is not None:
+            self._place._client._listen_no_more(self._watch, self._on_news)
+
+    def _look(self) -> None:
+        """
+        Raises:
+            WatchEnded: There will be no more.
+        """
+        watch = self._place._ensure_watch(self._legal, self._since)
+        if isinstance(watch, Refusal):
+            raise WatchEnded(watch)
+        if watch is not self._watch:
+            self.close()
+            self._watch = watch
+        slot = watch.slot
+        if self._read < 0 and slot.edition:
+            known = self._since >= 0
+            self._read = slot.oldest if known else slot.edition - 1
+        if slot.edition > max(self._read, 0):
+            self._ready.extend(slot.after(self._read))
+            self._read = slot.edition
+        elif watch.refusal is not None:
+            raise WatchEnded(watch.refusal)
 
 
 class Seat(Spectator):

@@ -100,6 +100,7 @@ class Client:
         self._core = ClientCore(options, random.random)
         self._answers: dict[int, _Waiter] = {}
         self._watchers: dict[Watch, anyio.Event] = {}
+        self._listeners: dict[Watch, set[Callable[[], None]]] = {}
         # Acknowledged creations: what was asked for, and what came of it.
         self._created: dict[str, tuple[CreateMatch, RemoteMatch]] = {}
         self._timer = anyio.Event()
@@ -247,6 +248,7 @@ class Client:
         self._core.unwatch(anyio.current_time(), watch)
         if watch.readers <= 0:
             self._watchers.pop(watch, None)
+            self._listeners.pop(watch, None)
         self._carry_out()
 
     def _hold(
@@ -261,6 +263,15 @@ class Client:
         if event is None:
             event = self._watchers[watch] = anyio.Event()
         await event.wait()
+
+    def _listen(self, watch: Watch, call: Callable[[], None]) -> None:
+        """Call it once when something may have changed about `watch`."""
+        self._listeners.setdefault(watch, set()).add(call)
+
+    def _listen_no_more(self, watch: Watch, call: Callable[[], None]) -> None:
+        listening = self._listeners.get(watch)
+        if listening is not None:
+            listening.discard(call)
 
     def _refuse_here(self, error: CodecError) -> Refusal:
         """What the codec does not write is refused before anything is sent."""
@@ -335,6 +346,8 @@ class Client:
             event = self._watchers.pop(effect.watch, None)
             if event is not None:
                 event.set()
+            for call in self._listeners.pop(effect.watch, ()):
+                call()
         elif isinstance(effect, Reach):
             self._endpoint.connect(effect.address)
         elif isinstance(effect, Expired):

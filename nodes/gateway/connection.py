@@ -1,8 +1,9 @@
 """One player's WebSocket: a shell around `Conversation`.
 
 Order: the token is looked at before anything is read; then the seat is taken; then one
-task reads, one sends, one brings updates, one acts while there is something to do.
-Whatever ends one ends all, and the socket is closed with a code that says why.
+task reads, one sends, one acts while there is something to do. They are few, since each
+of them takes more memory than what the connection holds. Whatever ends one ends all,
+and the socket is closed with a code that says why.
 
 Rules for any WebSocket server underneath: a send gets a deadline and a checkpoint,
 since to a client that has left it may return at once, for ever; the reader's end is the
@@ -66,7 +67,6 @@ class Connection:
         "_beat_at",
         "_conversation",
         "_ending",
-        "_feeding",
         "_gateway",
         "_gone",
         "_looking",
@@ -94,7 +94,7 @@ class Connection:
         self._conversation: Conversation
         self._spectator: Spectator
         self._actions: list[Dispatch | Undo] = []  # few: a deque would be larger
-        self._sending, self._feeding, self._reading = Signal(), Signal(), Signal()
+        self._sending, self._reading = Signal(), Signal()
         self._acting = self._looking = self._saving = False
         self._beat, self._beat_at, self._answered = 0, 0.0, 0
         self._round_trip_ms: float | None = None
@@ -223,6 +223,7 @@ class Connection:
         updates = self._spectator.updates(
             legal=told.extended and self._query.get("legal") == "1",
             since=_revision(self._query.get("since")) if told.extended else -1,
+            on_news=self._sending.set,
         )
         try:
             async with anyio.create_task_group() as tasks:
@@ -231,13 +232,13 @@ class Connection:
                 left_s = self._gateway.tokens.left_s(grant)
                 tasks.cancel_scope.deadline = anyio.current_time() + left_s
                 self._gateway.enter(self)
-                tasks.start_soon(self._read)
-                tasks.start_soon(self._send)
-                tasks.start_soon(self._feed, updates)
+                tasks.start_soon(self._send, updates)
                 if told.extended:
                     tasks.start_soon(self._keep_alive)
+                await self._read()
             self.end(CloseCode.UNAUTHORIZED, "token_expired")
         finally:
+            updates.close()
             self._spectator.close()
             counts.batches += told.batches
             counts.snapshots += told.snapshots
@@ -304,13 +305,23 @@ class Connection:
             self._saving = True
             self._tasks.start_soon(self._save, command.request)
 
-    async def _send(self) -> None:
+    async def _send(self, updates: UpdateStream) -> None:
         gateway, told = self._gateway, self._conversation
+        # Who was replaced at once must not begin to watch: a watch is shared by all
+        # connections of the seat, and would go on under a session that is no more.
+        await checkpoint()
         while True:
             data = told.next_to_send()
             if data is None:
-                self._feeding.set()
-                await self._sending.wait()
+                try:
+                    update = updates.take() if told.takes_update else None
+                except WatchEnded as ended:
+                    self._lost(ended.refusal)
+                    return
+                if update is not None:
+                    told.updated(update)
+                else:
+                    await self._sending.wait()
                 continue
             with anyio.move_on_after(gateway.options.send_timeout_s) as scope:
                 await self._socket.send(
@@ -324,20 +335,6 @@ class Connection:
             gateway.counts.messages_out += 1
             gateway.counts.bytes_out += len(data)
             self._reading.set()
-
-    async def _feed(self, updates: UpdateStream) -> None:
-        told = self._conversation
-        # Who was replaced at once must not begin to watch: a watch is shared by all
-        # connections of the seat, and would go on under a session that is no more.
-        await checkpoint()
-        try:
-            async for update in updates:
-                while not told.takes_update:
-                    await self._feeding.wait()
-                told.updated(update)
-                self._sending.set()
-        except WatchEnded as ended:
-            self._lost(ended.refusal)
 
     async def _act(self) -> None:
         """Act in the order of what was heard, as long as there is something to do."""
