@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="no playwright here: pip install '.[dev]'")
 
-from .rig import Cluster, Visitor, running_browser, running_cluster
+from .rig import Cluster, Crowd, Visitor, running_browser, running_cluster
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -33,17 +33,24 @@ def cluster(
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def crowd(browser: Browser) -> Iterator[Crowd]:
+    """People who have come before: a browser window of one's own takes a while."""
+    with Crowd(browser) as crowd:
+        yield crowd
+
+
 @pytest.fixture
-def come(browser: Browser) -> Iterator[Come]:
+def come(crowd: Crowd) -> Iterator[Come]:
     """Makes visitors, who must have had nothing to complain of in the end."""
     visitors: list[Visitor] = []
 
     def visitor(*, phone: bool = False) -> Visitor:
-        visitors.append(Visitor(browser, phone=phone))
+        visitors.append(crowd.take(phone=phone))
         return visitors[-1]
 
     yield visitor
     complaints = [complaint for each in visitors for complaint in each.complaints]
     for each in visitors:
-        each.close()
+        crowd.give_back(each)
     assert complaints == []

@@ -21,6 +21,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Locator,
     Page,
+    ViewportSize,
     WebSocket,
     expect,
     sync_playwright,
@@ -29,7 +30,10 @@ from playwright.sync_api import (
 from ..system.shell import hotseat
 
 __all__ = [
+    "DESKTOP",
+    "PHONE",
     "Cluster",
+    "Crowd",
     "Visitor",
     "claims",
     "is_gone",
@@ -50,11 +54,15 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+DESKTOP: ViewportSize = {"width": 1200, "height": 860}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
 HERE = Path(__file__).parent
 """Where the games of these tests are found."""
 
 HEARTBEAT_S = "2"
 PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class Cluster:
@@ -137,16 +145,14 @@ class Visitor:
     """A person with a browser of their own, and what it complained of."""
 
     def __init__(self, browser: Browser, *, phone: bool = False) -> None:
-        size = (
-            {"width": 390, "height": 844} if phone else {"width": 1200, "height": 860}
-        )
+        self.phone = phone
         self.context: BrowserContext = browser.new_context(
-            viewport=size,  # type: ignore[arg-type]  # playwright's own name for it
-            has_touch=phone,
+            viewport=PHONE if phone else DESKTOP, has_touch=phone
         )
         self.context.set_default_timeout(PATIENCE_MS)
         self.complaints: list[str] = []
         self.frames: list[str] = []
+        self._bent = False
         self.page = self.tab()
 
     def tab(self) -> Page:
@@ -174,7 +180,7 @@ class Visitor:
 
     def sees(self, text: str | re.Pattern[str]) -> None:
         """Wait until it says so above the board."""
-        expect(self.page.locator(".whose")).to_have_text(text, timeout=PATIENCE_MS)
+        expect(self.page.locator(".whose")).to_have_text(text)
 
     def is_connected(self) -> None:
         """Wait until what is shown is current."""
@@ -192,6 +198,21 @@ class Visitor:
         """The match of the page's address."""
         return str(claims(self.page.url.partition("#t=")[2].partition("&")[0])["match"])
 
+    def bend(self) -> Page:
+        """The page, to be bent for a test: this visitor does not come again."""
+        self._bent = True
+        return self.page
+
+    def forget(self) -> bool:
+        """Leave, and remember nothing; whether that was possible."""
+        if self._bent or len(self.context.pages) > 1:
+            return False
+        if self.page.url.startswith("http"):
+            self.page.evaluate("sessionStorage.clear()")
+        self.page.goto("about:blank")
+        self.complaints, self.frames = [], []
+        return True
+
     def close(self) -> None:
         self.context.close()
 
@@ -203,6 +224,35 @@ class Visitor:
         socket.on("framereceived", lambda data: self.frames.append(str(data)))
 
 
+class Crowd:
+    """Visitors who wait for the next test. Each comes back as if for the first time."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._waiting: list[Visitor] = []
+
+    def __enter__(self) -> Crowd:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for visitor in self._waiting:
+            visitor.close()
+
+    def take(self, *, phone: bool) -> Visitor:
+        """Somebody, with a phone or without."""
+        for visitor in self._waiting:
+            if visitor.phone == phone:
+                self._waiting.remove(visitor)
+                return visitor
+        return Visitor(self._browser, phone=phone)
+
+    def give_back(self, visitor: Visitor) -> None:
+        if visitor.forget():
+            self._waiting.append(visitor)
+        else:
+            visitor.close()
+
+
 def claims(token: str) -> dict[str, Any]:
     """What a token says of itself."""
     part = token.split(".")[1]
@@ -212,4 +262,4 @@ def claims(token: str) -> dict[str, Any]:
 
 def is_gone(locator: Locator) -> None:
     """Wait until it is not there any more."""
-    expect(locator).to_have_count(0, timeout=PATIENCE_MS)
+    expect(locator).to_have_count(0)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from .conftest import Come
-from .rig import PATIENCE_MS, Cluster, Visitor, is_gone
+from .rig import Cluster, Visitor, is_gone
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
@@ -107,7 +107,7 @@ def test_a_tab_that_slept_shows_nothing_old_as_current(
     """On waking the board is marked at once, and stays so until it is in step."""
     created = cluster.open_match("tic-tac-toe", ["0", "1"])
     ada, bob = come(), come()
-    ada.page.clock.install()
+    ada.bend().clock.install()
     asleep: list[bool] = []
 
     def pass_on(socket: WebSocketRoute) -> None:
@@ -128,7 +128,7 @@ def test_a_tab_that_slept_shows_nothing_old_as_current(
     expect(ada.page.get_by_text("may be out of date")).to_be_visible()
     expect(ada.page.locator(".choosable")).to_have_count(0)
     asleep.clear()
-    expect(ada.cell("Top left: O")).to_be_visible(timeout=PATIENCE_MS)
+    expect(ada.cell("Top left: O")).to_be_visible()
     expect(board).to_have_attribute("aria-busy", "false")
     ada.sees("Your turn")
 
@@ -151,7 +151,7 @@ def test_a_refused_move_leaves_the_board_as_it_was(
         server = socket.connect_to_server()
         socket.on_message(lambda said: server.send(say_otherwise(said)))
 
-    bob.page.route_web_socket(re.compile("/rooms/"), pass_on)
+    bob.bend().route_web_socket(re.compile("/rooms/"), pass_on)
     ada.goto(f"{cluster.url}/#t={created['seats'][0]['token']}")
     bob.goto(f"{cluster.url}/#t={created['seats'][1]['token']}")
     ada.cell("Centre: free").click()
@@ -239,22 +239,31 @@ def test_a_spectator_is_sent_no_secret(cluster: Cluster, come: Come) -> None:
 
 
 def test_a_bot_plays_in_a_seat_that_is_left(cluster: Cluster, come: Come) -> None:
-    """Alone at a table one gives the other seat to a bot, and plays to the end."""
-    ada = come()
-    open_table(ada, cluster, "Tic-tac-toe", "Ada")
+    """Alone at a table one gives the other seat to a bot, and plays to the end. Who
+    follows the invitation too late may watch."""
+    ada, late = come(), come()
+    invite = open_table(ada, cluster, "Tic-tac-toe", "Ada")
     ada.press("Take this seat: Seat 1")
     bots = ada.page.get_by_label("A bot for Seat 2")
     bots.select_option(label="Random (easy)")
     ada.press("I am ready")
     ada.press("Start the match")
+    expect(ada.button("Copy a link to watch")).to_be_visible()
+    late.goto(invite)
+    late.press("Join the table")
+    late.sees(re.compile("Ada’s turn|Random’s turn"))
+    expect(late.page.get_by_text("You are watching")).to_be_visible()
     over = re.compile("won|draw")
-    for _ in range(5):
+    moments = ada.page.locator(".moment")
+    for mine in range(5):
         ada.sees(re.compile("Your turn|won|draw"))
         if over.search(ada.page.locator(".whose").text_content() or ""):
             break
+        expect(moments).to_have_count(1 + 2 * mine)
         ada.page.locator(".choosable").first.click()
-        expect(ada.page.locator(".whose")).not_to_have_text("Your turn")
+        expect(moments).not_to_have_count(1 + 2 * mine)
     ada.sees(over)
+    late.sees(over)
     expect(ada.page.locator(".moment", has_text="Random").first).to_be_visible()
 
 

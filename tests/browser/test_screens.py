@@ -11,12 +11,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import Come
-from .rig import Cluster, Visitor
+from .rig import DESKTOP, PHONE, Cluster, Visitor
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-SIZES = {"desktop": (1200, 860), "phone": (390, 844)}
+SIZES = {"phone": PHONE, "desktop": DESKTOP}
 
 CONTRAST_MIN = 4.5
 """Of text on what it stands on (WCAG 2, level AA)."""
@@ -68,13 +68,14 @@ def pictures(page: Page, name: str) -> None:
     """A screen as phones and desktops show it, light and dark. Nothing sticks out to
     the side, and all that can be chosen has a name."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    for size, (width, height) in SIZES.items():
-        page.set_viewport_size({"width": width, "height": height})
+    for size, wanted in SIZES.items():
+        page.set_viewport_size(wanted)
         assert page.evaluate(OVERFLOW) <= 0, f"{name} is wider than a {size}"
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             place = SCREENSHOTS / f"{name}-{size}-{scheme}.png"
             page.screenshot(path=place, full_page=size == "phone")
+    page.emulate_media(color_scheme="light")
     assert unnamed(page) == []
 
 
@@ -92,15 +93,13 @@ def unnamed(page: Page) -> list[str]:
     ]
 
 
-def arrive(cluster: Cluster, come: Come, game: str, seats: list[str]) -> list[Visitor]:
-    """A visitor at each seat of a new match."""
-    created = cluster.open_match(game, seats)
-    visitors = [
-        come().goto(f"{cluster.url}/#t={seat['token']}") for seat in created["seats"]
-    ]
+def arrive(cluster: Cluster, visitors: list[Visitor], game: str, *seats: str) -> None:
+    """Have the visitors sit down in a new match; the seats that are left stay empty."""
+    created = cluster.open_match(game, list(seats))
+    for visitor, seat in zip(visitors, created["seats"], strict=False):
+        visitor.goto("about:blank").goto(f"{cluster.url}/#t={seat['token']}")
     for visitor in visitors:
         visitor.is_connected()
-    return visitors
 
 
 def test_home_and_table(cluster: Cluster, come: Come) -> None:
@@ -128,18 +127,20 @@ def test_home_and_table(cluster: Cluster, come: Come) -> None:
 
 def test_boards_with_cells(cluster: Cluster, come: Come) -> None:
     """Connect four, reversi and chess, after a few moves."""
-    ada, bob = arrive(cluster, come, "connect-four", ["0", "1"])
+    ada, bob = both = [come(), come()]
+    arrive(cluster, both, "connect-four", "0", "1")
     for number, column in enumerate((4, 4, 3, 5, 4)):
         mover = (ada, bob)[number % 2]
         mover.sees("Your turn")
         mover.page.locator(f'[data-cell="{column - 1}"]').click()
     bob.sees("Your turn")
     pictures(bob.page, "connect-four")
-    ada, bob = arrive(cluster, come, "reversi", ["0", "1"])
+    arrive(cluster, both, "reversi", "0", "1")
     ada.page.locator(".choosable").first.click()
     bob.sees("Your turn")
     pictures(bob.page, "reversi")
-    white, black = arrive(cluster, come, "chess", ["white", "black"])
+    arrive(cluster, both, "chess", "white", "black")
+    white, black = both
     white.page.locator('[data-cell="e2"]').click()
     white.page.locator('[data-cell="e4"]').click()
     black.sees("Your turn")
@@ -150,7 +151,8 @@ def test_boards_with_cells(cluster: Cluster, come: Come) -> None:
 
 def test_boards_with_secrets(cluster: Cluster, come: Come) -> None:
     """Battleship, cards, dice, hands and bids, as one player sees them."""
-    ada, bob = arrive(cluster, come, "battleship", ["0", "1"])
+    ada, bob = both = [come(), come()]
+    arrive(cluster, both, "battleship", "0", "1")
     for player in (ada, bob):
         for row in (1, 3, 5):
             mine = player.page.get_by_role("grid", name="Your sea")
@@ -165,18 +167,19 @@ def test_boards_with_secrets(cluster: Cluster, come: Come) -> None:
         sea.get_by_role("gridcell", name=re.compile(f"^{cell}:")).click()
     bob.sees("Your turn")
     pictures(bob.page, "battleship")
-    first, second, _ = arrive(cluster, come, "crazy-eights", ["0", "1", "2"])
+    first, second = both
+    arrive(cluster, both, "crazy-eights", "0", "1", "2")
     first.press("Deal the cards")
     expect(first.page.locator(".hand .card-face")).to_have_count(5)
     pictures(first.page, "crazy-eights")
-    first, second = arrive(cluster, come, "liars-dice", ["0", "1"])
+    arrive(cluster, both, "liars-dice", "0", "1")
     for player in (first, second):
         player.press("Roll your dice")
     first.press("One more")
     first.press("Bid 2 ones")
     second.sees("Your turn")
     pictures(second.page, "liars-dice")
-    first, second = arrive(cluster, come, "sealed-auction", ["0", "1"])
+    arrive(cluster, both, "sealed-auction", "0", "1")
     for player, amount in ((first, 4), (second, 2)):
         player.press(f"Bid {amount}")
     expect(first.page.locator(".lot.sold")).to_have_count(1)
@@ -185,11 +188,12 @@ def test_boards_with_secrets(cluster: Cluster, come: Come) -> None:
 
 def test_boards_of_chance_and_an_end(cluster: Cluster, come: Come) -> None:
     """Pig; rock, paper, scissors to its end, and its replay."""
-    ada, _ = arrive(cluster, come, "pig-dice", ["0", "1"])
+    ada, bob = both = [come(), come()]
+    arrive(cluster, [ada], "pig-dice", "0", "1")
     ada.press("Roll")
     expect(ada.page.locator(".die.large")).to_be_visible()
     pictures(ada.page, "pig-dice")
-    ada, bob = arrive(cluster, come, "rock-paper-scissors", ["0", "1"])
+    arrive(cluster, both, "rock-paper-scissors", "0", "1")
     ada.press("Rock")
     bob.press("Scissors")
     expect(ada.page.locator(".rounds tbody tr")).to_have_count(1)

@@ -256,6 +256,8 @@ export class Connection {
     else if (REFUSED.has(code)) this._refused(code, reason);
     else {
       this._say(this.revision >= 0 ? "stale" : "connecting", reason);
+      if (this.revision < 0)
+        this.told.link(this.link, code === FLOOD ? reason : "unreachable");
       const wait = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** this._tries++);
       const jitter = wait * (0.5 + Math.random() / 2);
       this._again = setTimeout(

@@ -1,4 +1,4 @@
-// A text with a button that copies it.
+// A text with a button that copies it, or the button alone.
 
 import { h } from "./dom.js";
 import { say } from "./said.js";
@@ -14,29 +14,38 @@ export function copyField(text, label) {
     "data-key": "copied",
     onfocus: () => field.select(),
   });
+  return h("div", { class: "copy" }, field, copyButton(text, "Copy", "primary"));
+}
+
+/** The button alone. @param {string} text @param {string} label @param {string} [look] */
+export function copyButton(text, label, look = "compact") {
   const button = h(
     "button",
     {
       type: "button",
-      class: "primary",
+      class: look,
       "data-key": "copy",
       onclick: async () => {
-        await copy(text, field);
+        await copy(text);
         button.textContent = "Copied";
         say("The link is copied.");
-        setTimeout(() => (button.textContent = "Copy"), SHOWN_MS);
+        setTimeout(() => (button.textContent = label), SHOWN_MS);
       },
     },
-    "Copy",
+    label,
   );
-  return h("div", { class: "copy" }, field, button);
+  return button;
 }
 
-async function copy(text, field) {
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    field.select(); // without TLS there is no clipboard: the old way, or by hand
+    // Without TLS there is no clipboard: the old way.
+    const field = h("textarea", { class: "unseen" }, text);
+    document.body.append(field);
+    field.select();
     document.execCommand("copy");
+    field.remove();
   }
 }

@@ -46,7 +46,8 @@ function nodes(children) {
 
 /**
  * Show something else in a place. The focus stays on the element of the same `data-key`,
- * so that whoever uses a keyboard is not thrown back to the top.
+ * or else on the place itself, if that can have it: whoever uses a keyboard is not thrown
+ * back to the top.
  * @param {Element} place
  * @param {...(Child | Child[])} children
  */
@@ -56,7 +57,7 @@ export function redraw(place, ...children) {
   place.replaceChildren(...nodes(children));
   if (!held) return;
   const again = key ? place.querySelector(`[data-key="${CSS.escape(key)}"]`) : null;
-  if (again instanceof HTMLElement && !again.hasAttribute("disabled")) {
-    again.focus({ preventScroll: true });
-  }
+  const usable = again instanceof HTMLElement && !again.hasAttribute("disabled");
+  const next = usable ? again : place;
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }

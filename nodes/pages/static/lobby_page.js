@@ -5,6 +5,7 @@ import { h, redraw } from "./dom.js";
 import { gameIcon } from "./game_icon.js";
 import { linkChip } from "./match_banners.js";
 import { LobbyConnection } from "./lobby_connection.js";
+import { remember } from "./memory.js";
 import { keepNames } from "./names.js";
 import { gameTitle } from "./outcome.js";
 import { say } from "./said.js";
@@ -78,6 +79,7 @@ class LobbyPage {
       if (name) names[playerID] = name;
     }
     keepNames(message.roomID, names);
+    remember(`invite/${message.roomID}`, this.welcome?.invite?.page);
     say("The match begins.");
     become(message.roomToken, { game: this.welcome?.game ?? "" });
   }

@@ -14,8 +14,9 @@ import {
   undoText,
 } from "./match_banners.js";
 import { MatchState, mayAct } from "./match_state.js";
+import { matchSide } from "./match_side.js";
 import { Names, seatsIn } from "./names.js";
-import { gameTitle, mood, outcome, standing, told } from "./outcome.js";
+import { gameTitle, mood, standing, told } from "./outcome.js";
 import { ReplayBar } from "./replay_bar.js";
 import { say } from "./said.js";
 import { partHere } from "./token.js";
@@ -52,7 +53,7 @@ class MatchPage {
     this.parts = {
       banners: h("div", { class: "banners stack tight" }),
       turn: h("div", { class: "turn" }),
-      board: h("div", { class: "board" }),
+      board: h("div", { class: "board", tabindex: -1 }),
       replay: h("div", {}),
       side: h("div", { class: "stack" }),
       history: h("div", { class: "history-box" }),
@@ -105,6 +106,7 @@ class MatchPage {
       showTrouble(this.main, why);
       return;
     }
+    this.waits = WAITS[why];
     if (link === "stale") say("The connection is being mended.");
     if (link === "replaced") say("This seat is played in another window.");
     if (link === "refused") this.refused = why;
@@ -222,7 +224,7 @@ class MatchPage {
       undoBanner(state.newest, names, (verb) => this.undo(verb)),
     );
     if (!state.newest) {
-      redraw(parts.turn, h("p", { class: "muted" }, "Connecting …"));
+      redraw(parts.turn, h("p", { class: "muted" }, this.waits ?? "Connecting …"));
       return;
     }
     const frame = state.frames[this.shown];
@@ -233,7 +235,7 @@ class MatchPage {
       parts.replay,
       (this.replaying || this.looked !== null) && this.replay.draw(),
     );
-    redraw(parts.side, this.drawSide(frame.snapshot));
+    redraw(parts.side, matchSide(frame.snapshot, this));
     this.drawHistory();
   }
 
@@ -304,70 +306,6 @@ class MatchPage {
     );
   }
 
-  drawSide(snapshot) {
-    const { names, state } = this;
-    const moving = snapshot.result === null ? snapshot.derived.activePlayers : [];
-    const seats = names.seats.map((seat) =>
-      h(
-        "li",
-        { class: ["seat", moving.includes(seat) && "moving"] },
-        h("span", { class: names.dot(seat) }),
-        h("span", { class: "name" }, names.of(seat)),
-        seat === names.me && h("span", { class: "chip" }, "you"),
-        moving.includes(seat) && h("span", { class: "chip warn" }, "to move"),
-        snapshot.result?.winner === seat && h("span", { class: "chip good" }, "winner"),
-      ),
-    );
-    return h(
-      "section",
-      { class: "card stack" },
-      h("h2", {}, this.gameName()),
-      h("ul", { class: "seats" }, seats),
-      !names.me &&
-        h(
-          "p",
-          { class: "muted small" },
-          "You are watching: you see what everybody may see.",
-        ),
-      state.ended && this.drawEnd(),
-      !state.ended &&
-        this.mayAskUndo() &&
-        h(
-          "button",
-          {
-            class: "compact",
-            "data-key": "undo",
-            disabled: this.link !== "current" || state.pending !== null,
-            onclick: () => this.undo("ask"),
-          },
-          "Ask to take back",
-        ),
-    );
-  }
-
-  drawEnd() {
-    const { result } = this.state.newest;
-    return h(
-      "div",
-      { class: ["ending", "stack", mood(result, this.names.me)] },
-      h("strong", {}, outcome(result, this.names)),
-      h(
-        "div",
-        { class: "row" },
-        h(
-          "button",
-          {
-            class: "primary compact",
-            "data-key": "watch",
-            onclick: () => this.watchReplay(),
-          },
-          "Watch the replay",
-        ),
-        h("a", { class: "button compact", href: "/" }, "A new match"),
-      ),
-    );
-  }
-
   drawHistory() {
     const { parts, state } = this;
     const atEnd =
@@ -388,18 +326,13 @@ class MatchPage {
   gameName() {
     return gameTitle(this.state.game || partHere("game") || this.board.game || "match");
   }
-
-  /** Whether the game lets this seat ask to take something back now. */
-  mayAskUndo() {
-    const { state, names } = this;
-    return (
-      state.undo &&
-      !!names.me &&
-      !state.newest.undo &&
-      state.frames.some(({ step }) => step?.event.playerID === names.me)
-    );
-  }
 }
+
+/** Why there is nothing to see yet. */
+const WAITS = {
+  rate_limited: "Too many tries from here. Trying again in a minute …",
+  unreachable: "Nobody answers yet. Trying again …",
+};
 
 /** Of refusals that any game may have. */
 const REASONS = {

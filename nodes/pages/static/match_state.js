@@ -126,6 +126,9 @@ export class MatchState {
       this._cut(step.snapshot.revision);
       this._add({ snapshot: step.snapshot, step });
     }
+    if (!steps.length && message.revision !== this.newest?.revision) {
+      return this._snapshot(message.snapshot);
+    }
     if (this.newest && message.revision >= this.newest.revision) {
       const last = this.frames.at(-1);
       last.snapshot = { ...last.snapshot, ...message.snapshot };

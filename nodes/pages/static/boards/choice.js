@@ -19,8 +19,9 @@ export function choice(scene, event, payload, content, look = "", label) {
       class: [look, asked && "asked"],
       "data-key": `choice/${event}/${canonical(payload)}`,
       "aria-label": label,
-      disabled: !scene.open,
-      onclick: () => scene.act(event, payload),
+      // not `disabled`: that would take the focus away from who acts by keys
+      "aria-disabled": scene.open ? null : "true",
+      onclick: scene.open ? () => scene.act(event, payload) : null,
     },
     content,
   );
