@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -37,29 +38,30 @@ ASKED_MAX = 16
 UNSENT_MAX = 32
 """Messages that may wait until the page takes them, before it is not read any more."""
 
-REASONS = frozenset(
+REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "already_seated",
-        "bad_phase",
-        "bad_target",
-        "below_min_players",
-        "invalid_config_value",
-        "no_humans_seated",
-        "not_host",
-        "not_ready",
-        "not_seated",
-        "room_closed",
-        "seat_has_bot",
-        "seat_has_human",
-        "seat_out_of_range",
-        "seat_taken",
-        "target_above_max",
-        "target_below_min",
-        "unknown",
-        "unknown_bot",
+        "seat_taken": "Somebody sits there.",
+        "seat_out_of_range": "There is no such seat.",
+        "not_seated": "You have no seat.",
+        "already_seated": "You have a seat: leave it first.",
+        "not_host": "That is for the host.",
+        "not_ready": "Somebody who is seated is not ready.",
+        "below_min_players": "The game needs more players.",
+        "no_humans_seated": "Somebody has to play who is no bot.",
+        "bad_phase": "It has begun: that cannot be changed any more.",
+        "room_closed": "The lobby is closed.",
+        "seat_has_bot": "A bot has that seat.",
+        "seat_has_human": "Somebody sits there: nobody's seat is taken from them.",
+        "unknown_bot": "There is no such bot for this game.",
+        "target_below_min": "The game needs more seats.",
+        "target_above_max": "The game has not so many seats.",
+        "bad_target": "Somebody sits on a seat that would go.",
+        "invalid_config_value": "The game takes no such setting: see `configKey` and "
+        "`configDetail`.",
+        "unknown": "Something else: see `message`.",
     }
 )
-"""Of the protocol. What is none of them is `unknown`, with a message."""
+"""Every reason of the protocol, with what it means."""
 
 _CONFIG_CODES = frozenset(
     {"invalid_config_value", "unexpected_config", "unknown_config_key"}
@@ -173,12 +175,10 @@ class LobbyConversation:
         if refusal is None:
             return
         reason = self._reason(refusal)
-        text = refusal.details if isinstance(refusal.details, str) else ""
+        text = refusal.message if reason == "unknown" else REASONS[reason]
         more: dict[str, str] = {}
         if reason == "invalid_config_value" and "key" in asked.payload:
             more["configKey"] = asked.payload["key"]
-        if reason == "unknown":
-            text = refusal.message
         self._reject(asked.echo, reason, text, **more)
 
     def looked(self, room: RoomView) -> GoToMatch | None:
@@ -269,10 +269,9 @@ class LobbyConversation:
             return "room_closed" if phase == "closed" else "bad_phase"
         return "unknown"
 
-    def _reject(self, echo: str, reason: str, message: str = "", **more: str) -> None:
+    def _reject(self, echo: str, reason: str, message: str, **more: str) -> None:
         told = {"type": "lobby:rejected", "reason": reason, "echoType": echo}
-        told |= {"message": message} if message else {}
-        self.tell(told | more)
+        self.tell({**told, "message": message, **more})
 
     def _ask_of(self, message: said.LobbyMessage) -> Ask | None:
         """The message in the words of the room; None: it is not for the room."""

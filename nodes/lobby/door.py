@@ -20,8 +20,9 @@ import anyio
 from ..client import ClientError, Refusal, RemoteMatch, Seat
 from ..client.shell import Client
 from ..telemetry import get_logger
-from .room_game import DOOR, REPEATED
+from .room_game import DOOR
 from .room_view import RoomView
+from .room_wishes import REPEATED
 
 __all__ = ["Door", "Doors", "match_key"]
 

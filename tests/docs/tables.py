@@ -26,6 +26,7 @@ from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.bots.serve import STATISTICS as BOTS_STATISTICS
 from hotseat.nodes.exit_codes import ExitCode
 from hotseat.nodes.gateway.close_code import CLOSE_MEANINGS
+from hotseat.nodes.gateway.lobby_conversation import REASONS as LOBBY_REASONS
 from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
 from hotseat.nodes.inspect.keys import KEYS, Key
 from hotseat.nodes.node.metrics import metric_names
@@ -167,6 +168,13 @@ def close_codes() -> Rows:
         yield (str(int(code)), f"`{code.name}`", meaning)
 
 
+def lobby_reasons() -> Rows:
+    """Every reason that a lobby refuses something for."""
+    yield ("reason", "meaning")
+    for reason, sentence in LOBBY_REASONS.items():
+        yield (f"`{reason}`", sentence)
+
+
 def token_refusals() -> Rows:
     """Every code of a token that is not accepted."""
     yield ("code", "meaning")
@@ -266,6 +274,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "gateway_metrics": partial(metrics, GATEWAY_STATISTICS),
     "bots_metrics": partial(metrics, BOTS_STATISTICS),
     "close_codes": close_codes,
+    "lobby_reasons": lobby_reasons,
     "token_refusals": token_refusals,
     "replica_messages": replica_messages,
     "simulated_faults": simulated_faults,

@@ -40,8 +40,7 @@ def game_of(name: str) -> Game:
 settings = game_of("settings")
 
 
-async def test_two_people_meet_and_play(autojump_clock: object) -> None:
-    """From the opening to the first move, in the words of the protocol alone."""
+async def meet() -> None:
     async with lobbies() as made:
         lobby = await open_lobby(made)
         host, guest = lobby.host(), await lobby.guest("Ada")
@@ -69,6 +68,16 @@ async def test_two_people_meet_and_play(autojump_clock: object) -> None:
             {"seatIndex": 0, "playerID": "0", "kind": "human"},
             {"seatIndex": 1, "playerID": "1", "kind": "human"},
         ]
+
+
+async def test_two_people_meet_and_play(autojump_clock: object) -> None:
+    """From the opening to the first move, in the words of the protocol alone."""
+    await meet()
+
+
+def test_two_people_meet_on_asyncio() -> None:
+    """The same on the other backend."""
+    anyio.run(meet)
 
 
 async def test_who_lost_their_page_is_led_to_their_seat_again(

@@ -10,7 +10,8 @@ import pytest
 from hotseat.engine.session import create_session
 from hotseat.engine.testing.script import ScriptedMatch
 from hotseat.engine.validate import hostable, validate
-from hotseat.nodes.lobby.room_game import DOOR, OPS_REMEMBERED, game
+from hotseat.nodes.lobby.room_game import DOOR, game
+from hotseat.nodes.lobby.room_wishes import OPS_REMEMBERED
 
 BOTS = [{"botID": "random", "label": "Random"}]
 S = 1_000

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hotseat.engine.refusal import Refusal
 from hotseat.engine.testing.script import ScriptedMatch
 from hotseat.nodes.gateway.lobby_conversation import REASONS, lobby_state
-from hotseat.nodes.lobby.room_game import DOOR, REPEATED
+from hotseat.nodes.lobby.room_game import DOOR
 from hotseat.nodes.lobby.room_view import RoomView
+from hotseat.nodes.lobby.room_wishes import REPEATED
 from tests.nodes.gateway.lobby_rig import fits_protocol
 
 from .test_room_game import room
