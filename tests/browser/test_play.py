@@ -101,7 +101,7 @@ def test_a_second_tab_has_the_seat_and_the_first_may_have_it_back(
     is_gone(first.locator(".banner", has_text="in another window"))
 
 
-def test_a_tab_that_slept_shows_nothing_old_as_current(
+def test_b54_a_tab_that_slept_shows_nothing_old_as_current(
     cluster: Cluster, come: Come
 ) -> None:
     """On waking the board is marked at once, and stays so until it is in step."""
@@ -133,7 +133,7 @@ def test_a_tab_that_slept_shows_nothing_old_as_current(
     ada.sees("Your turn")
 
 
-def test_a_refused_move_leaves_the_board_as_it_was(
+def test_b11_a_refused_move_leaves_the_board_as_it_was(
     cluster: Cluster, come: Come
 ) -> None:
     """The page says why, goes back to what was accepted, and the turn is still on."""

@@ -24,7 +24,7 @@ export function matchSide(snapshot, page) {
     ),
     !names.me &&
       h("p", { class: "muted small" }, "You are watching: you see what all may see."),
-    invite && copyButton(invite, "Copy a link to watch"),
+    invite && !state.ended && copyButton(invite, "Copy a link to watch"),
     state.ended ? ending(page) : mayAskUndo(state, names) && undoButton(page),
   );
 }
