@@ -66,68 +66,8 @@ def openapi_document(url: str) -> dict[str, Any]:
         "servers": [{"url": url}],
         "security": [{"token": []}],
         "paths": {
-            "/api/matches": {
-                "post": {
-                    "operationId": "createMatch",
-                    "summary": "Open a match (an operator's token).",
-                    "parameters": [_KEY],
-                    "requestBody": _body("NewMatch"),
-                    "responses": _answers("201", "CreatedMatch"),
-                }
-            },
-            "/api/matches/{match}": {
-                "get": {
-                    "operationId": "getMatch",
-                    "summary": "How the match stands, as everybody may see it.",
-                    "parameters": [_MATCH, _EPOCH],
-                    "responses": _answers("200", "MatchState"),
-                }
-            },
-            "/api/matches/{match}/tokens": {
-                "post": {
-                    "operationId": "createToken",
-                    "summary": "A token for a seat or a spectator (operators).",
-                    "parameters": [_MATCH],
-                    "requestBody": _body("NewToken"),
-                    "responses": _answers("201", "Link"),
-                }
-            },
-            "/api/matches/{match}/replay": {
-                "get": {
-                    "operationId": "getReplay",
-                    "summary": "The replay of a match that has ended.",
-                    "parameters": [_MATCH, _EPOCH],
-                    "responses": {
-                        "200": _content(
-                            "A replay envelope, version 1.", {"type": "object"}
-                        ),
-                        "default": _error(),
-                    },
-                }
-            },
-            "/api/matches/{match}/profiles": {
-                "get": {
-                    "operationId": "getProfiles",
-                    "summary": "What an ended match leaves to its players' profiles "
-                    "(operators all, a seat its own).",
-                    "parameters": [_MATCH, _EPOCH],
-                    "responses": _answers("200", "KeptProfiles"),
-                }
-            },
+            **_match_paths(),
             **lobby_paths(),
-            "/api/matches/{match}/film": {
-                "get": {
-                    "operationId": "getFilm",
-                    "summary": "An ended match, as the token's seat could see it.",
-                    "parameters": [_MATCH, _EPOCH],
-                    "responses": {
-                        "200": _content(
-                            "Its snapshots, with the steps between.", {"type": "object"}
-                        ),
-                        "default": _error(),
-                    },
-                }
-            },
             **operator_paths(),
             "/healthz": {"get": _probe("healthz", "The gateway lives.")},
             "/readyz": {"get": _probe("readyz", "It reaches the cluster.")},
@@ -142,6 +82,65 @@ def openapi_document(url: str) -> dict[str, Any]:
                     "description": "Also as ?token= in the query.",
                 }
             },
+        },
+    }
+
+
+def _match_paths() -> dict[str, Any]:
+    """Matches: opened, invited to, looked at."""
+    film = _content("Its snapshots, with the steps between.", {"type": "object"})
+    replay = _content("A replay envelope, version 1.", {"type": "object"})
+    return {
+        "/api/matches": {
+            "post": {
+                "operationId": "createMatch",
+                "summary": "Open a match (an operator's token).",
+                "parameters": [_KEY],
+                "requestBody": _body("NewMatch"),
+                "responses": _answers("201", "CreatedMatch"),
+            }
+        },
+        "/api/matches/{match}": {
+            "get": {
+                "operationId": "getMatch",
+                "summary": "How the match stands, as everybody may see it.",
+                "parameters": [_MATCH, _EPOCH],
+                "responses": _answers("200", "MatchState"),
+            }
+        },
+        "/api/matches/{match}/tokens": {
+            "post": {
+                "operationId": "createToken",
+                "summary": "A token for a seat or a spectator (operators).",
+                "parameters": [_MATCH],
+                "requestBody": _body("NewToken"),
+                "responses": _answers("201", "Link"),
+            }
+        },
+        "/api/matches/{match}/replay": {
+            "get": {
+                "operationId": "getReplay",
+                "summary": "The replay of a match that has ended.",
+                "parameters": [_MATCH, _EPOCH],
+                "responses": {"200": replay, "default": _error()},
+            }
+        },
+        "/api/matches/{match}/profiles": {
+            "get": {
+                "operationId": "getProfiles",
+                "summary": "What an ended match leaves to its players' profiles "
+                "(operators all, a seat its own).",
+                "parameters": [_MATCH, _EPOCH],
+                "responses": _answers("200", "KeptProfiles"),
+            }
+        },
+        "/api/matches/{match}/film": {
+            "get": {
+                "operationId": "getFilm",
+                "summary": "An ended match, as the token's seat could see it.",
+                "parameters": [_MATCH, _EPOCH],
+                "responses": {"200": film, "default": _error()},
+            }
         },
     }
 

@@ -3,6 +3,7 @@
 import { h, redraw, s } from "./dom.js";
 
 const KEPT = 80; // looks, for the lines
+const SHOWN_MIN = 6; // of fewer a line says nothing
 
 export class Tiles {
   constructor() {
@@ -19,9 +20,12 @@ export class Tiles {
       this._requests = [...this._requests, rates.messages_per_s].slice(-KEPT);
     }
     const up = cluster.nodes.filter((node) => node.reachable || node.elsewhere).length;
-    const short = cluster.copies_short
-      ? `${cluster.copies_short} copies missing`
-      : `${cluster.copies} ${cluster.copies === 1 ? "copy" : "copies"} of each, in sync`;
+    const short =
+      cluster.shards_owned < cluster.shards
+        ? "some are served by nobody"
+        : cluster.copies_short
+          ? `${cluster.copies_short} copies missing`
+          : `${cluster.copies} ${cluster.copies === 1 ? "copy" : "copies"} of each, in sync`;
     redraw(
       this.element,
       tile(
@@ -72,7 +76,7 @@ function tile(name, figure, below, tone) {
 }
 
 function line(values) {
-  if (values.length < 2) return "";
+  if (values.length < SHOWN_MIN) return "";
   const top = Math.max(1, ...values);
   const first = KEPT - values.length; // the newest is at the right end
   const points = values.map(

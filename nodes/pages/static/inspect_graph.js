@@ -3,7 +3,7 @@
 import { redraw, s } from "./dom.js";
 import { eventName, layOut, shown } from "./graph_layout.js";
 
-const SMALLEST = 0.7; // of its own size: then it is scrolled
+const SMALLEST = 0.6; // of its own size: then it is scrolled
 
 export class GraphView {
   /** @param {HTMLElement} place */

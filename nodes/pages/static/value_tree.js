@@ -44,7 +44,7 @@ export class ValueTree {
         "div",
         { class: ["leaf", mark] },
         key,
-        h("span", { class: kindOf(value) }, inline(value, 2000)),
+        h("span", { class: kindOf(value) }, spaced(value)),
       );
     }
     const list = Array.isArray(value);
@@ -112,6 +112,14 @@ function isShort(value) {
   const most = list ? FLAT_MAX : INLINE_MAX;
   const flat = parts.every((part) => part === null || typeof part !== "object");
   return flat && inline(value, most + 1).length <= most;
+}
+
+/** As JSON, with room to break lines between its parts. */
+function spaced(value) {
+  if (value === null || typeof value !== "object") return inline(value, 2000);
+  if (Array.isArray(value)) return `[${value.map((part) => inline(part)).join(", ")}]`;
+  const parts = Object.entries(value);
+  return `{${parts.map(([key, part]) => `${inline(key)}: ${inline(part)}`).join(", ")}}`;
 }
 
 function isWithin(path, above) {
