@@ -13,6 +13,7 @@ import {
 import { shardsPanel } from "./cluster_shards.js";
 import { Tiles } from "./cluster_tiles.js";
 import { say } from "./said.js";
+import "./skip.js";
 
 const POLL_MS = 1500; // between two looks, while anybody looks
 

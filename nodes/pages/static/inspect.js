@@ -5,6 +5,7 @@ import { ApiError } from "./api.js";
 import { askForToken, operatorToken, wantsToken } from "./operator_session.js";
 import { Inspector } from "./inspector.js";
 import { Source } from "./inspect_source.js";
+import "./skip.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 

@@ -6,6 +6,7 @@ import { showHome } from "./home_page.js";
 import { showInvited } from "./invited_page.js";
 import { showLobby } from "./lobby_page.js";
 import { showMatch } from "./match_page.js";
+import "./skip.js";
 import { showTrouble } from "./trouble.js";
 
 /**
