@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import anyio.to_thread
 import hypothesis
 import pytest
+import structlog
 from trio.testing import MockClock
 
 # A busy machine is slow, not wrong: a test that hangs meets pytest's own timeout.
@@ -22,6 +24,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     real = {item.path for item in items if item.get_closest_marker("system")}
     slow = {item.path for item in items if item.get_closest_marker("slow")} & real
     items.sort(key=lambda item: (item.path not in slow, item.path not in real))
+
+
+@pytest.fixture(autouse=True)
+def log_settings() -> Iterator[None]:
+    """What a test does to the settings of the log, it does for itself alone."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture
