@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("playwright", reason="no playwright here: pip install '.[dev]'")
-
-from .rig import Cluster, Crowd, Visitor, running_browser, running_cluster
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-Come = Callable[..., Visitor]
+    from .rig import Cluster, Crowd, Visitor
+
+Come = Callable[..., "Visitor"]
+
+NO_PLAYWRIGHT = "no playwright here: pip install '.[dev]'"
+"""Why test files are skipped; they ask for it before they import the rig."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, for all tests of this process."""
+    from .rig import running_browser
+
     with running_browser() as browser:
         yield browser
 
@@ -29,6 +32,8 @@ def cluster(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """A cluster with a gateway and bots. Who kills a node waits until it is back."""
+    from .rig import running_cluster
+
     with running_cluster(tmp_path_factory.mktemp("browser") / "c") as cluster:
         yield cluster
 
@@ -36,6 +41,8 @@ def cluster(
 @pytest.fixture(scope="session")
 def crowd(browser: Browser) -> Iterator[Crowd]:
     """People who have come before: a browser window of one's own takes a while."""
+    from .rig import Crowd
+
     with Crowd(browser) as crowd:
         yield crowd
 

@@ -11,13 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from .conftest import NO_PLAYWRIGHT, Come
+
+pytest.importorskip("playwright", reason=NO_PLAYWRIGHT)
+
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.sync_api import Locator, Page, expect
 
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat, connect
 from hotseat.nodes.cluster_dir import ClusterDir
 
-from .conftest import Come
 from .rig import PATIENCE_MS, Cluster, Visitor
 from .test_screens import pictures
 

@@ -7,12 +7,16 @@ import re
 from typing import Any
 
 import pytest
+
+from .conftest import NO_PLAYWRIGHT, Come
+
+pytest.importorskip("playwright", reason=NO_PLAYWRIGHT)
+
 from playwright.sync_api import WebSocketRoute, expect
 
-from .conftest import Come
 from .rig import Cluster, Visitor, is_gone
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def open_table(visitor: Visitor, cluster: Cluster, game: str, name: str) -> str:

@@ -8,12 +8,16 @@ import re
 from pathlib import Path
 
 import pytest
+
+from .conftest import NO_PLAYWRIGHT, Come
+
+pytest.importorskip("playwright", reason=NO_PLAYWRIGHT)
+
 from playwright.sync_api import Page, expect
 
-from .conftest import Come
 from .rig import DESKTOP, PHONE, Cluster, Visitor
 
-pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(120)]
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 SIZES = {"phone": PHONE, "desktop": DESKTOP}

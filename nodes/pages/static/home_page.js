@@ -104,7 +104,7 @@ class HomePage {
     this.values = {};
     this.draw();
     const details = this.main.querySelector(".details");
-    details?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    details?.scrollIntoView({ block: "nearest" });
   }
 
   details() {
