@@ -3,9 +3,9 @@
 usage: python -m bench [--only NAME] [--list] [--check]      (or ONLY=NAME)
 
 NAME is a measurement, or the beginning of one; each makes one row or several, whose
-names begin with its own. What takes minutes (failover, migration) runs only when it is
-named. A run of some replaces their rows in the file and leaves the others. With --check
-the exit status is 1 if a goal is missed.
+names begin with its own. What takes minutes (failover, migration, gateway_churn) runs
+only when it is named. A run of some replaces their rows in the file and leaves the
+others. With --check the exit status is 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -69,13 +69,14 @@ MEASUREMENTS: Mapping[str, Callable[[], list[Row]]] = {
         cluster.cluster_latency,
         gateway.gateway_latency,
         gateway.gateway_sessions,
+        gateway.gateway_churn,
         failover.takeover,
         failover.failover,
         migration.migration,
     )
 }
 
-LONG = {"failover", "migration"}
+LONG = {"failover", "gateway_churn", "migration"}
 """Measured only when asked for by name: they take minutes."""
 
 

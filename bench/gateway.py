@@ -25,7 +25,7 @@ from hotseat.nodes.tokens import KeyFile, Tokens
 from .cluster import local_cluster
 from .row import Row, pairs, row_of
 
-__all__ = ["gateway_latency", "gateway_sessions"]
+__all__ = ["gateway_churn", "gateway_latency", "gateway_sessions"]
 
 CELLS = (0, 1, 2, 4, 3, 5, 7, 6, 8)  # a draw of tic-tac-toe: nine actions
 MATCHES = 15
@@ -35,6 +35,15 @@ SESSIONS = 2_000
 SESSIONS_MB = 200.0
 WATCHED = 200
 """Matches that idle players sit at: ten to each."""
+
+CHURN = 10_000
+"""Connections that come and go, one after the other."""
+
+CHURN_MATCH = 5
+"""Of these, to one match: the first of them takes a seat."""
+
+CHURN_FIRST = 1_000
+"""Of these, those after which memory should not grow any more."""
 
 TTL_S = 3_600.0
 
@@ -91,6 +100,22 @@ def gateway_sessions() -> list[Row]:
             [SESSIONS_MB],
             floor_is="the bound that it must stay below",
             goal=1.0,
+        )
+    ]
+
+
+def gateway_churn() -> list[Row]:
+    """Memory of a gateway after 10,000 players came, had their snapshot, and left."""
+    with local_door() as door:
+        first, last = anyio.run(_churn, door)
+    return [
+        row_of(
+            "gateway_churn_10000",
+            "MB",
+            [last],
+            [first],
+            floor_is="the same after the first 1,000",
+            goal=1.1,
         )
     ]
 
@@ -164,12 +189,44 @@ async def _place(
         pass
 
 
+async def _churn(door: Door) -> tuple[float, float]:
+    """The gateway's memory after the first of them, and after all."""
+    first = 0.0
+    async with connect(door.folder) as client:
+        for number in range(0, CHURN, CHURN_MATCH):
+            match = await client.create("tic-tac-toe", players=["0", "1"])
+            assert isinstance(match, RemoteMatch)
+            links = [door.link(match, "0")]
+            links += [door.watch_link(match)] * (CHURN_MATCH - 1)
+            for link in links:
+                async with await _opened(door, link):
+                    pass
+            if number == CHURN_FIRST:
+                first = await anyio.to_thread.run_sync(door.gateway_mb)
+    return first, await anyio.to_thread.run_sync(door.gateway_mb)
+
+
+async def _opened(door: Door, link: str) -> anyio.abc.SocketStream:
+    """A bare WebSocket that has had its first snapshot."""
+    host, _, port = door.url.removeprefix("http://").partition(":")
+    socket = await anyio.connect_tcp(host, int(port))
+    path = link.removeprefix(door.url)
+    await socket.send(
+        f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
+        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+    )
+    heard = b""
+    while b'"revision"' not in heard:
+        heard += await socket.receive()
+    return socket
+
+
 async def _idle(door: Door) -> float:
     """The gateway's memory with all players there, each with its first snapshot.
 
     They are bare sockets: two thousand of a client library's would fill the machine.
     """
-    host, _, port = door.url.removeprefix("http://").partition(":")
     async with connect(door.folder) as client, AsyncExitStack() as stack:
         for number in range(WATCHED):
             key = f"idle-{number}"
@@ -178,15 +235,5 @@ async def _idle(door: Door) -> float:
             links = [door.link(match, name) for name in match.seats]
             links += [door.watch_link(match)] * (SESSIONS // WATCHED - len(links))
             for link in links:
-                socket = await anyio.connect_tcp(host, int(port))
-                await stack.enter_async_context(socket)
-                path = link.removeprefix(door.url)
-                await socket.send(
-                    f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
-                    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
-                )
-                heard = b""
-                while b'"revision"' not in heard:
-                    heard += await socket.receive()
+                await stack.enter_async_context(await _opened(door, link))
         return await anyio.to_thread.run_sync(door.gateway_mb)

@@ -19,6 +19,7 @@ from ..client import Refusal, View
 from .patched import patched
 
 __all__ = [
+    "NEAREST",
     "REJECTIONS",
     "Drawn",
     "Message",
@@ -49,7 +50,7 @@ REJECTIONS = frozenset(
 )
 """The codes that a page of the reference protocol knows."""
 
-_NEAREST: Mapping[str, str] = {
+NEAREST: Mapping[str, str] = {
     "expired_key": "unauthorized",
     "malformed_request": "non_serializable_args",
     "match_lost": "unknown_match",
@@ -148,7 +149,7 @@ def rejection(
         "type": "action_rejected",
         "matchID": match,
         "clientActionID": client_action,
-        "error": code if known else _NEAREST.get(code, "invalid_event"),
+        "error": code if known else NEAREST.get(code, "invalid_event"),
         "event": event,
     }
     if not known:

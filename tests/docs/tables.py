@@ -25,7 +25,9 @@ from hotseat.config.schema import Config
 from hotseat.engine.refusal import REFUSALS
 from hotseat.nodes.bots.serve import STATISTICS as BOTS_STATISTICS
 from hotseat.nodes.exit_codes import ExitCode
+from hotseat.nodes.gateway import messages
 from hotseat.nodes.gateway.close_code import CLOSE_MEANINGS
+from hotseat.nodes.gateway.hosted import NEAREST, REJECTIONS
 from hotseat.nodes.gateway.lobby_conversation import REASONS as LOBBY_REASONS
 from hotseat.nodes.gateway.serve import STATISTICS as GATEWAY_STATISTICS
 from hotseat.nodes.inspect.keys import KEYS, Key
@@ -168,6 +170,30 @@ def close_codes() -> Rows:
         yield (str(int(code)), f"`{code.name}`", meaning)
 
 
+def page_messages() -> Rows:
+    """Every message that a page may say in a room."""
+    yield ("type", "fields", "meaning")
+    for kind in get_args(messages.ClientMessage):
+        fields = msgspec.structs.fields(kind)
+        yield (
+            f"`{kind.__struct_config__.tag}`",
+            ", ".join(f"`{f.name}`{'' if f.required else '?'}" for f in fields),
+            _first_paragraph(kind),
+        )
+
+
+def rejections() -> Rows:
+    """Which of the room protocol's codes an action is rejected with."""
+    yield ("`error`", "`detail.code`")
+    nearest: dict[str, list[str]] = {code: [] for code in sorted(REJECTIONS)}
+    for code in sorted({**REFUSALS, **RUNTIME_REFUSALS}):
+        if code not in REJECTIONS and code in NEAREST:
+            nearest[NEAREST[code]].append(f"`{code}`")
+    for error, codes in nearest.items():
+        others = ["every other code"] if error == "invalid_event" else []
+        yield (f"`{error}`", ", ".join([*codes, *others]) or "none: it says all")
+
+
 def lobby_reasons() -> Rows:
     """Every reason that a lobby refuses something for."""
     yield ("reason", "meaning")
@@ -274,6 +300,8 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "gateway_metrics": partial(metrics, GATEWAY_STATISTICS),
     "bots_metrics": partial(metrics, BOTS_STATISTICS),
     "close_codes": close_codes,
+    "page_messages": page_messages,
+    "rejections": rejections,
     "lobby_reasons": lobby_reasons,
     "token_refusals": token_refusals,
     "replica_messages": replica_messages,
