@@ -67,6 +67,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         # a gateway's life, and its players
         "gateway_listening": "Players can come: the gateway is open there.",
         "gateway_waits": "No node of the cluster answers yet: it is tried again.",
+        "accept_failed": "A player's connection cannot be accepted now; it waits.",
+        "files_short": "The process may open too few files for all its connections.",
         "gateway_stopping": "The gateway was told to stop and lets its players go.",
         "gateway_stopped": "The gateway has stopped.",
         # bots

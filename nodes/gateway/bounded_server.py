@@ -4,6 +4,8 @@
   the rest of it for as long as it comes, and tells nobody.
 - It keeps a connection that was closed before its first whole request until its time
   as an idle one is over: whoever sends junk may have as many as he likes.
+- It ends, with all its players, when a connection cannot be accepted: when the process
+  has as many files open as it may, which anybody can bring about.
 - It speaks HTTP/2 to who asks for it in the clear, which no browser does: a second
   protocol, with bounds of its own, that nobody needs here.
 
@@ -13,13 +15,41 @@ or in `tests/nodes/gateway/test_attacks.py`.
 
 from __future__ import annotations
 
+import errno
+import math
+import resource
+from collections.abc import Awaitable, Callable
+
+import anyio
 import h11
 from anycorn.protocol import h11 as http1
 from anycorn.protocol.events import StreamClosed
 from anycorn.protocol.ws_stream import WSStream
 from anycorn.tcp_server import TCPServer
+from anyio import aclose_forcefully
+from anyio.abc import SocketListener, SocketStream, TaskGroup
 
-__all__ = ["bound_server"]
+from ..telemetry import get_logger
+
+__all__ = ["allow_files", "bound_server"]
+
+
+PASSING = {
+    errno.ECONNABORTED,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOBUFS,
+    errno.ENOMEM,
+}
+"""Why a connection cannot be accepted just now."""
+
+FILES_SPARED = 128
+"""Files that are not for players: links to nodes, logs, keys, what libraries open."""
+
+PAUSE_S = 0.1
+NOTE_S = 10.0
+
+log = get_logger()
 
 
 class _BoundedStream(WSStream):
@@ -43,6 +73,44 @@ async def _read_then_end(self: TCPServer) -> None:
         await self.idle_task.stop()
 
 
+async def _serve_patiently(
+    self: SocketListener,
+    handler: Callable[[SocketStream], Awaitable[None]],
+    task_group: TaskGroup | None = None,
+) -> None:
+    """Accept for ever: what has no room waits in the queue, or is closed at once."""
+    is_open = 0
+
+    async def counted(stream: SocketStream) -> None:
+        nonlocal is_open
+        try:
+            await handler(stream)
+        finally:
+            is_open -= 1
+
+    assert task_group is not None, "anycorn serves all listeners in one group"
+    noted_s = -math.inf
+    while True:
+        try:
+            stream = await self.accept()
+        except (OSError, anyio.BrokenResourceError) as error:
+            # On trio, anyio tells it as the cause of an error of its own.
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if not isinstance(cause, OSError) or cause.errno not in PASSING:
+                raise
+            if anyio.current_time() - noted_s > NOTE_S:
+                noted_s = anyio.current_time()
+                log.warning("accept_failed", error=str(cause))
+            await anyio.sleep(PAUSE_S)
+            continue
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if is_open >= files - FILES_SPARED:
+            await aclose_forcefully(stream)
+            continue
+        is_open += 1
+        task_group.start_soon(counted, stream)
+
+
 async def _stay_with_http1(self: http1.H11Protocol, event: h11.Request) -> None:
     """Whatever a request says of other protocols, it is one of HTTP/1."""
 
@@ -52,7 +120,20 @@ def bound_server() -> None:
     for place, name, ours in (
         (http1, "WSStream", _BoundedStream),
         (TCPServer, "_read_data", _read_then_end),
+        (SocketListener, "serve", _serve_patiently),
         (http1.H11Protocol, "_check_protocol", _stay_with_http1),
     ):
         assert hasattr(place, name), f"anycorn has no {name} any more"
         setattr(place, name, ours)
+
+
+def allow_files(connections: int) -> None:
+    """Let the process open as many files as these connections need, as far as it may;
+    said when it may not."""
+    wanted = 2 * connections + FILES_SPARED  # those of requests, and of who is refused
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log.warning("files_short", allowed=allowed, wanted=wanted)

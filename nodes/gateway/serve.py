@@ -29,7 +29,7 @@ from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
 from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
-from .bounded_server import bound_server
+from .bounded_server import allow_files, bound_server
 from .connection import SILENT_BEATS_MAX
 from .gateway import Gateway, GatewayStatistics
 
@@ -70,6 +70,7 @@ async def run_gateway(config: Config, home: ClusterDir) -> None:
         KeyFileError: The keys of tokens cannot be read or made.
         LinkRefused: It cannot listen there.
     """
+    allow_files(config.gateway.connections_max)
     keys = KeyFile(config.gateway.token_keys_file or home.token_keys_path)
     keys.make()
     tokens = Tokens(home.cluster, keys.keys)

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import gc
 import json
+import resource
+import sys
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
 
 from hotseat.nodes.client import RemoteMatch, Seat
-from hotseat.nodes.gateway import api, serve
+from hotseat.nodes.gateway import api, bounded_server, serve
 
 from .raw_socket import BINARY, CLOSE, PING, TEXT, RawSocket, close_code, frame
 from .rig import Rig
@@ -234,6 +237,57 @@ async def test_what_is_left_half_done_is_dropped(
             async with one:
                 await one.hear_end(10)
         await it.is_well()
+
+
+CROWD = """
+import socket, sys
+crowd = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(80)]
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def files_open() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def crowded(spared: int) -> None:
+    async with target() as it, await it.upgrade() as honest:
+        await until_connections(it.gateway, 1)
+        used = files_open()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        crowd = await anyio.open_process([sys.executable, "-c", CROWD, str(it.port)])
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (used + spared, hard))
+            assert crowd.stdout is not None
+            with anyio.fail_after(20):
+                await crowd.stdout.receive()
+            await honest.say(frame(TEXT, sync(it.match.id)))
+            heard = len(honest.heard)
+            while b'"revision"' not in honest.heard[heard:]:
+                honest.heard += await honest.stream.receive()
+        finally:
+            crowd.kill()
+            await crowd.aclose()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        await honest.say(frame(CLOSE, b"\x03\xe8"))
+        await honest.hear_end()
+        await it.is_well()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("spared", [20, 1_000])
+def test_a_crowd_at_the_door_ends_nothing(
+    backend: str, spared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More connections than the process may have files: they wait, or are closed at
+    once where it knows its bound; who is in plays on, and others come in afterwards."""
+    monkeypatch.setattr(bounded_server, "PAUSE_S", 0.01)
+    used = files_open()
+    known = spared == 1_000  # then it serves about ten of them
+    bound = used + spared - 10 if known else -1_000
+    monkeypatch.setattr(bounded_server, "FILES_SPARED", bound)
+    anyio.run(crowded, spared, backend=backend)
 
 
 async def nothing_left() -> None:
