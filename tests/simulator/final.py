@@ -103,7 +103,7 @@ def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
     wanted = set(record.want)
     unfit = {node for node in world.nodes if not _has_the_game(world, node)}
     lacking = wanted - members
-    spare = set(world.nodes) - wanted - unfit
+    spare = {n for n in world.nodes if not _drains(world, n)} - wanted - unfit
     if lacking - unfit or (lacking and spare and _goes_on(world, shard)):
         raise Violation("I13", f"shard {shard} is not in sync as wanted: {record}")
     extra = members - wanted - {record.owner}
@@ -114,6 +114,12 @@ def _check_copies(world: World, shard: int, record: ShardRecord) -> None:
     for node, ident in record.isr:
         if ident in world.dead_idents:
             raise Violation("I12", f"{node} {ident} is in sync, and dead: {record}")
+
+
+def _drains(world: World, node: str) -> bool:
+    """An operator wants it to hold nothing."""
+    key = world.keys.drain(node)
+    return any(found.key == key for found in world.coordinator.store.list(key).entries)
 
 
 def _is_fresh(world: World, shard: int) -> bool:
