@@ -24,6 +24,7 @@ from ..client.shell import ClientStatistics
 from ..cluster_dir import ClusterDir
 from ..games import Games
 from ..node.health import Health
+from ..node.loop_watch import loop_watch
 from ..seat_secret import seat_secrets
 from ..telemetry import get_logger
 from ..tokens import KeyFile, Tokens
@@ -128,6 +129,7 @@ async def _serve(
     """
     listen, closing = config.gateway.listen, anyio.Event()
     async with AsyncExitStack() as stack:
+        stack.enter_context(loop_watch())
         tasks = await stack.enter_async_context(anyio.create_task_group())
         serve = partial(
             anycorn.serve,
