@@ -7,6 +7,7 @@ matches those are asked for in which something just happened.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ import msgspec
 from ..cluster_dir import ClusterDir
 from ..operator.ask_cluster import find_cluster
 from ..operator.match_search import find_matches
-from ..operator.operation_search import find_operations
+from ..operator.operation_search import find_operations, show_operation
 from ..operator.rows import MatchRow, OperationRow
 from ..operator.survey import Survey, survey, with_rates
 from ..operator.survey_rows import ClusterRow, FoundMatches, ShardRow
@@ -38,6 +39,10 @@ shard and id."""
 
 HOTTEST_MAX: Final = 20
 OPERATIONS_MAX: Final = 30
+
+PROGRESS_MAX: Final = 8
+"""Commands that run, of which it is asked how far they are."""
+
 ALARMS_MAX: Final = 100
 
 
@@ -171,7 +176,17 @@ class _Asked:
             found = await find_operations(home, OPERATIONS_MAX)
         except OperatorError:
             return  # the coordinator is away, or all nodes: an alarm says so
-        self.operations = list(found.operations)
+        rows = {row.id: row for row in found.operations}
+        running = [row.id for row in found.operations if row.state == "running"]
+
+        async def ask(id: str) -> None:
+            with suppress(OperatorError):  # that it runs is known
+                rows[id] = await show_operation(home, id)
+
+        async with anyio.create_task_group() as tasks:
+            for id in running[:PROGRESS_MAX]:
+                tasks.start_soon(ask, id)
+        self.operations = list(rows.values())
 
 
 def _rate(row: MatchRow, then: dict[str, int], seconds: float) -> float:
