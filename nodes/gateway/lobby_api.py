@@ -97,6 +97,7 @@ class LobbyApi(Api):
                 host_name=name,
                 reservation_s=gateway.options.reservation_s,
                 idle_s=gateway.options.lobby_idle_s,
+                kept_s=gateway.options.token_ttl_s,
                 own_bots=gateway.own_bots,
             )
         except OpeningRefused as refused:

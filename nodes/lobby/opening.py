@@ -13,10 +13,7 @@ from ...engine.game import Game
 from .bot_offers import offered_bots
 from .room_setup import SEATS_MAX, RoomSetup
 
-__all__ = ["KEPT_S", "OpeningRefused", "host_of", "room_key", "room_setup"]
-
-KEPT_S = 86_400.0
-"""So long after its start a room leads those who lost their page back to their seat."""
+__all__ = ["OpeningRefused", "host_of", "room_key", "room_setup"]
 
 
 class OpeningRefused(Exception):
@@ -36,9 +33,10 @@ def room_setup(
     host_name: str,
     reservation_s: float,
     idle_s: float,
+    kept_s: float,
     own_bots: Sequence[str] = (),
 ) -> RoomSetup:
-    """A room for that game.
+    """A room for that game. `kept_s`: how long the ways into it are good.
 
     Raises:
         OpeningRefused: The configuration or the number of seats is wrong.
@@ -52,7 +50,7 @@ def room_setup(
     capacity = len(seats) if capacity is None else capacity
     if not fewest <= capacity <= len(seats):
         raise OpeningRefused(
-            "bad_capacity", f"The game is for {fewest} to {len(seats)} players."
+            "bad_capacity", f"The game is for {_span(fewest, len(seats))} players."
         )
     return RoomSetup(
         game=game.name,
@@ -66,7 +64,7 @@ def room_setup(
         hostName=host_name,
         reservationMs=int(reservation_s * 1_000),
         idleMs=int(idle_s * 1_000),
-        keptMs=int(KEPT_S * 1_000),
+        keptMs=int(kept_s * 1_000),
     )
 
 
@@ -83,6 +81,10 @@ def host_of(key: str) -> str:
     """The user who opens the room of that creation key: the same, however often it is
     asked."""
     return _digest("host", key)[:16]
+
+
+def _span(least: int, most: int) -> str:
+    return str(most) if least == most else f"{least} to {most}"
 
 
 def _digest(*parts: str) -> str:

@@ -134,8 +134,7 @@ def left(ctx: ResolverContext[Left]) -> object:
 def started(ctx: ResolverContext[Started]) -> object:
     """The match is there."""
     said = ctx.event.payload
-    kept_until = int(ctx.now) + ctx.G["keptMs"]
-    more = {"match": said.match, "epoch": said.epoch, "idleUntil": kept_until}
+    more = {"match": said.match, "epoch": said.epoch, "idleUntil": _kept_until(ctx)}
     return {"G": {**ctx.G, **more}}
 
 
@@ -147,6 +146,11 @@ def start_failed(ctx: ResolverContext[StartFailed]) -> object:
     G["assignments"] = []
     touch(G, int(ctx.now))
     return {"G": G}
+
+
+def goes_on(ctx: ResolverContext[Json]) -> object:
+    """The match is being played: who plays for its bots must find the room again."""
+    return {"G": {**ctx.G, "idleUntil": _kept_until(ctx)}}
 
 
 def over(ctx: ResolverContext[Json]) -> object:
@@ -193,7 +197,13 @@ def public_view(ctx: StateContext) -> Json:
         "problem": G["problem"],
         "reason": G["reason"],
         "reservationMs": G["reservationMs"],
+        "keptMs": G["keptMs"],
     }
+
+
+def _kept_until(ctx: ResolverContext[Any]) -> int:
+    kept_ms: int = ctx.G["keptMs"]
+    return int(ctx.now) + kept_ms
 
 
 def _seat(G: Any, index: int) -> Json:
@@ -239,6 +249,7 @@ game = define_game(
         "left": event(Left),
         "started": event(Started),
         "start_failed": event(StartFailed),
+        "goes_on": event(),
         "over": event(),
         "expire": event(),
     },
@@ -266,6 +277,7 @@ game = define_game(
         transition("close", GATHERING, CLOSED, close),
         transition("started", STARTING, ACTIVE, started),
         transition("start_failed", STARTING, GATHERING, start_failed),
+        transition("goes_on", ACTIVE, ACTIVE, goes_on),
         transition("over", ACTIVE, ACTIVE, over),
         timeout(GATHERING, GATHERING, lapse, label="lapse"),
         transition("expire", GATHERING, CLOSED, expire),

@@ -51,4 +51,5 @@ class RoomSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idleMs: _Ms
     """So long the room stays open while nothing is heard of anybody."""
     keptMs: _Ms
-    """So long after its start it can still tell people where they sit."""
+    """So long after its start, and after its bots have played last, it can still tell
+    people and bots where they sit."""

@@ -65,6 +65,7 @@ class RoomView(msgspec.Struct, frozen=True):
     problem: Problem | None
     reason: str | None
     reservationMs: int
+    keptMs: int
 
     def assigned(self, user: str) -> Assignment | None:
         """Where a user plays."""

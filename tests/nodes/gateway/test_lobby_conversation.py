@@ -40,6 +40,7 @@ ROOM = RoomView(
     problem=None,
     reason=None,
     reservationMs=60_000,
+    keptMs=86_400_000,
 )
 READY = said.SetReady(True)
 

@@ -238,10 +238,13 @@ def test_a_start_is_said_once() -> None:
 
 
 def test_a_room_that_nobody_carries_on_is_shut() -> None:
-    """Also if it stands while starting; and an active one is kept for a day."""
+    """Also if it stands while starting; and an active one is kept for as long
+    as was said, and as long again whenever its match goes on."""
     made = does(gathered(), "h", "start")
     made.wait(1_801 * S).expect(state="closed")
     other = does(gathered(), "h", "start")
     other.play(DOOR, "started", {"match": "M", "epoch": 7})
+    other.wait(86_399 * S).expect(state="active", result=None)
+    other.play(DOOR, "goes_on")
     other.wait(86_399 * S).expect(state="active", result=None)
     other.wait(2 * S).expect(result={"match": "M"})
