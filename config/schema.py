@@ -355,7 +355,7 @@ class BotsConfig(Section):
     """Between two looks for rooms."""
 
     rooms_max: Annotated[int, Field(ge=1, le=8192)] = 1000
-    """Rooms at once; others wait until one of them ends."""
+    """Rooms at once; where there are more, one in which nothing happens makes way."""
 
     seed: str = ""
     """Of all chance in decisions. "": drawn at each start."""

@@ -94,7 +94,7 @@ async def run_bots(config: Config, home: ClusterDir) -> None:
 
 def _rooms(options: BotsConfig, home: ClusterDir, client: Client, pool: Pool) -> Rooms:
     return Rooms(
-        ClusterRooms(home, options.rooms_max),
+        ClusterRooms(home),
         client,
         seat_secrets(home.secret()),
         pool.decide,

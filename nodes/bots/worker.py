@@ -60,7 +60,10 @@ def main(argv: Sequence[str]) -> None:
         signal.setitimer(signal.ITIMER_REAL, asked.limit_s + ALARM_LATE_S)
         answer = _decide(asked, found, known)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        _write(answers, answer)
+        try:
+            _write(answers, answer)
+        except BrokenPipeError:
+            return  # nobody waits for it any more
 
 
 def _decide(asked: Ask, games: GameRegistry, bots: Mapping[str, Bot]) -> Answer:

@@ -143,6 +143,7 @@ async def opened_room(
     *,
     bot: str = "random",
     secret: Callable[[str, str], str] = SECRET,
+    kept_ms: int = 86_400_000,
 ) -> tuple[RemoteMatch, RoomView]:
     """A room whose match is there; the first seats are a human's, the others bots'."""
     setup = RoomSetup(
@@ -157,7 +158,7 @@ async def opened_room(
         hostName="Ann",
         reservationMs=60_000,
         idleMs=600_000,
-        keptMs=86_400_000,
+        keptMs=kept_ms,
     )
     room = await client.create(
         ROOM_GAME, players=[DOOR], data=msgspec.to_builtins(setup)

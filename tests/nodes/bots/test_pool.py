@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +13,14 @@ import anyio
 import msgspec
 import pytest
 
-from hotseat.nodes.bots.decision import FRAME_BYTES_MAX, Answer, Ask
+from hotseat.nodes.bots.decision import (
+    FRAME_BYTES_MAX,
+    HEADER_BYTES,
+    Answer,
+    Ask,
+    frame,
+    size,
+)
 from hotseat.nodes.bots.pool import Pool, UndecidedError, open_pool
 from hotseat.nodes.operator_error import OperatorError
 
@@ -165,3 +174,23 @@ async def test_a_question_that_is_too_large_costs_nobody() -> None:
         assert await code_of(made, large) == "too_large"
         assert (await made.decide(question("last"))).event == "place"
         assert made.statistics().started == 1
+
+
+def test_a_worker_whose_parent_is_gone_ends_quietly() -> None:
+    """In the midst of a decision, too: what it prints is its bot's alone."""
+    command = [sys.executable, "-m", "hotseat.nodes.bots.worker", "--bot", SPECS[0]]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as worker:
+        assert worker.stdin
+        assert worker.stdout
+        assert worker.stderr
+        worker.stdout.read(size(worker.stdout.read(HEADER_BYTES)))
+        worker.stdout.close()
+        worker.stdin.write(frame(question("last")))
+        worker.stdin.close()
+        assert worker.wait(20.0) == 0
+        assert b"Error" not in worker.stderr.read()

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
+import pytest
 
 from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.nodes.bots.player import PlayerOptions
 from hotseat.nodes.bots.pool import open_pool
 from hotseat.nodes.bots.rooms import Rooms
 from hotseat.nodes.bots.serve import STATISTICS
-from hotseat.nodes.client import RemoteMatch
+from hotseat.nodes.client import RemoteMatch, View
 from hotseat.nodes.node.metrics import Metrics, metric_names
 from hotseat.nodes.operator_error import OperatorError
 
@@ -142,3 +143,62 @@ async def test_a_cluster_that_does_not_answer_is_asked_again(
         async with running(bots(here, listed, rooms_max=2)) as rooms:
             await until(lambda: listed.looks > 6)
             assert rooms.statistics().rooms == rooms.statistics().seats == 2
+
+
+async def test_matches_that_were_left_make_way(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many people leave without a word, bots play where somebody waits; and
+    who comes back finds the bot again, which has left no record meanwhile."""
+    monkeypatch.setattr("hotseat.nodes.bots.rooms.IDLE_S", 3.0)
+    monkeypatch.setattr("hotseat.nodes.bots.rooms.REST_S", 5.0)
+    async with stage([tic_tac_toe]) as here:
+        left = [
+            await opened_room(here.human, tic_tac_toe, ["0", "1"], 1) for _ in range(2)
+        ]
+        listed = Listed(*(room for room, _ in left))
+        async with running(bots(here, listed, rooms_max=2)) as rooms:
+            await until(lambda: rooms.statistics().taken == 2)
+            await anyio.sleep(6.0)
+            room, said = await opened_room(here.human, tic_tac_toe, ["0", "1"], 1)
+            listed.all[room.id] = room
+            human = await here.sit(
+                here.human.join(said.match or "", said.epoch or 0), "0"
+            )
+            await human.dispatch("place", {"cell": 8})
+            view = await seen(human, lambda view: view.my_turn and view.revision == 2)
+            assert view.view["board"].count("O") == 1
+            await anyio.sleep(30.0)
+            assert rooms.statistics().rooms in (1, 2)
+            assert rooms.statistics().taken == 3
+            for _, one in left:
+                match = here.human.join(one.match or "", one.epoch or 0)
+                human = await here.sit(match, "0")
+                await human.dispatch("place", {"cell": 8})
+                await seen(human, lambda view: view.my_turn and view.revision == 2)
+
+
+async def test_a_room_hears_that_there_is_play(autojump_clock: object) -> None:
+    """So it stays as long as the match goes on, and whoever is started anew for its
+    bots finds it; where nothing happens nothing is said."""
+
+    async def told() -> int:
+        place = room.watch()
+        view = await place.resync()
+        place.close()
+        assert isinstance(view, View)
+        return view.revision
+
+    async with stage([tic_tac_toe]) as here:
+        room, said = await opened_room(
+            here.human, tic_tac_toe, ["0", "1"], 1, kept_ms=60_000
+        )
+        match = here.human.join(said.match or "", said.epoch or 0)
+        human = await here.sit(match, "0")
+        async with running(bots(here, Listed(room))):
+            for cell in (8, 2):
+                before = await told()
+                await human.dispatch("place", {"cell": cell})
+                await seen(human, lambda view: view.my_turn)
+                await anyio.sleep(30.0)
+                assert await told() == before + 1
