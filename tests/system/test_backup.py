@@ -15,7 +15,7 @@ from tests.system.machines import Machine, machines
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(400)]
 
-SHARDS = 6
+SHARDS = 3
 
 
 def play(machine: Machine, matches: int) -> str:
