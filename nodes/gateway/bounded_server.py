@@ -3,7 +3,8 @@
 - anycorn 0.20 closes a WebSocket that sends too large a message, but goes on gathering
   the rest of it for as long as it comes, and tells nobody.
 - It keeps a connection that was closed before its first whole request until its time
-  as an idle one is over: whoever sends junk may have as many as he likes.
+  as an idle one is over, and a WebSocket until its next ping: whoever comes and goes
+  may have as many as he likes.
 - It ends, with all its players, when a connection cannot be accepted: when the process
   has as many files open as it may, which anybody can bring about.
 - It speaks HTTP/2 to who asks for it in the clear, which no browser does: a second
@@ -23,11 +24,12 @@ from collections.abc import Awaitable, Callable
 import anyio
 import h11
 from anycorn.protocol import h11 as http1
-from anycorn.protocol.events import StreamClosed
+from anycorn.protocol.events import Event, StreamClosed
 from anycorn.protocol.ws_stream import WSStream
 from anycorn.tcp_server import TCPServer
 from anyio import aclose_forcefully
 from anyio.abc import SocketListener, SocketStream, TaskGroup
+from wsproto.events import Ping
 
 from ..telemetry import get_logger
 
@@ -53,7 +55,23 @@ log = get_logger()
 
 
 class _BoundedStream(WSStream):
-    """Ends with the first message that is too large."""
+    """Ends with the first message that is too large, and then at once."""
+
+    _over: anyio.Event | None = None
+
+    async def handle(self, event: Event) -> None:
+        await super().handle(event)
+        if self.closed and self._over is not None:
+            self._over.set()
+
+    async def _send_pings(self) -> None:
+        interval_s = self.config.websocket_ping_interval
+        assert interval_s is not None
+        self._over = anyio.Event()
+        while not self.closed:
+            await self._send_wsproto_event(Ping())
+            with anyio.move_on_after(interval_s):
+                await self._over.wait()
 
     async def _handle_events(self) -> None:
         await super()._handle_events()

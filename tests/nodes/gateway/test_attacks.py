@@ -3,6 +3,7 @@ sockets lets them go, nobody else notices, and nothing is left of them."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import resource
@@ -15,12 +16,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from hotseat.config import GatewayConfig
 from hotseat.nodes.client import RemoteMatch, Seat
 from hotseat.nodes.gateway import api, bounded_server, serve
 
 from .raw_socket import BINARY, CLOSE, PING, TEXT, RawSocket, close_code, frame
 from .rig import Rig
-from .test_sockets import served, until_connections
+from .test_sockets import OPTIONS, served, until_connections
 
 pytestmark = [pytest.mark.system]
 
@@ -53,8 +55,8 @@ class Target:
 
 
 @asynccontextmanager
-async def target() -> AsyncIterator[Target]:
-    async with served() as (gateway, match, port):
+async def target(options: GatewayConfig = OPTIONS) -> AsyncIterator[Target]:
+    async with served(options) as (gateway, match, port):
         yield Target(gateway, match, port)
 
 
@@ -237,6 +239,26 @@ async def test_what_is_left_half_done_is_dropped(
             async with one:
                 await one.hear_end(10)
         await it.is_well()
+
+
+async def come_and_go() -> None:
+    patient = GatewayConfig(listen="127.0.0.1:0", heartbeat_s=60)
+    async with target(patient) as it:
+        before = len(asyncio.all_tasks())
+        for _ in range(10):
+            async with await it.upgrade():
+                pass
+            async with await RawSocket.connect(it.port):
+                pass
+        with anyio.fail_after(10):
+            while len(asyncio.all_tasks()) > before:  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+
+
+def test_b55_who_has_left_is_gone_at_once() -> None:
+    """No task of a connection outlives it, not to the next ping, nor to the end of its
+    time as an idle one: else those who come and go fill the memory."""
+    anyio.run(come_and_go)
 
 
 CROWD = """

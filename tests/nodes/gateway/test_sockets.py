@@ -25,15 +25,17 @@ OPTIONS = GatewayConfig(listen="127.0.0.1:0", heartbeat_s=0.3, send_timeout_s=0.
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[tuple[Rig, RemoteMatch, int]]:
-    async with rig([countdown], options=OPTIONS) as gateway:
+async def served(
+    options: GatewayConfig = OPTIONS,
+) -> AsyncIterator[tuple[Rig, RemoteMatch, int]]:
+    async with rig([countdown], options=options) as gateway:
         match = await gateway.create("countdown", ["0", "1"])
         closing = anyio.Event()
         async with anyio.create_task_group() as tasks:
             serve = partial(
                 anycorn.serve,
                 gateway_app(gateway.gateways[0]),  # type: ignore[arg-type]
-                server_config(OPTIONS),
+                server_config(options),
                 shutdown_trigger=closing.wait,
                 mode="asgi",
             )
