@@ -155,7 +155,8 @@ export class Connection {
       hotseat: "1",
       legal: "1",
     });
-    if (this.revision >= 0) parts.set("since", String(this.revision));
+    // Who comes the first time is told the newest steps as well, as far as they are kept.
+    parts.set("since", String(Math.max(0, this.revision)));
     const place = location.origin.replace(/^http/, "ws");
     const socket = new WebSocket(
       `${place}/rooms/${encodeURIComponent(this.match)}?${parts}`,
@@ -194,7 +195,7 @@ export class Connection {
     if (message.nextActionID !== undefined) this._number(message.nextActionID);
     this.told.message(message);
     for (const action of this._waiting.values()) this._send(action);
-    if (this.revision >= 0) this._sync(); // else the first snapshot comes by itself
+    this._sync();
   }
 
   /** Of a new session the numbers begin anew, and what was asked under the old one gets

@@ -167,7 +167,7 @@ class LobbyPage {
         mine &&
           button(
             "ready",
-            mine.ready || (this.hosting && room.canStart) ? "" : "primary",
+            mine.ready || this.hosting ? "" : "primary",
             mine.ready ? "Not ready after all" : "I am ready",
             "set_ready",
             { ready: !mine.ready },
@@ -198,7 +198,10 @@ class LobbyPage {
     if (!humans.length) return "Take a seat to begin.";
     if (missing > 0)
       return `${missing === 1 ? "One more player is" : `${missing} more players are`} needed.`;
-    const late = humans.filter(({ ready }) => !ready);
+    // To start is the host's way to be ready.
+    const late = humans.filter(
+      ({ ready, userID }) => !ready && userID !== room.hostUserID,
+    );
     if (late.length)
       return `Waiting until all are ready: ${late.map((seat) => this.nameOf(seat)).join(", ")}.`;
     return "";

@@ -22,7 +22,7 @@ export function seatRow(seat, page, mine) {
       h("span", { class: "muted small" }, label),
       occupant(seat, page, own),
     ),
-    h("span", { class: "row marks" }, marks(seat, own)),
+    h("span", { class: "row marks" }, marks(seat, room)),
     open && h("span", { class: "row doings" }, doings(seat, page, own, mine, label)),
   );
 }
@@ -32,16 +32,19 @@ function occupant(seat, page, own) {
   return h("strong", {}, page.nameOf(seat), own && seat.userName && " (you)");
 }
 
-function marks(seat) {
+function marks(seat, room) {
   if (seat.kind === "bot") return h("span", { class: "chip" }, "bot");
   if (seat.kind !== "human") return null;
+  const hosts = seat.userID === room.hostUserID;
   return [
     !seat.connected && h("span", { class: "chip warn" }, "away"),
-    h(
-      "span",
-      { class: ["chip", seat.ready && "good"] },
-      seat.ready ? "ready" : "not ready",
-    ),
+    hosts && h("span", { class: "chip" }, "host"),
+    (seat.ready || !hosts) &&
+      h(
+        "span",
+        { class: ["chip", seat.ready && "good"] },
+        seat.ready ? "ready" : "not ready",
+      ),
   ];
 }
 

@@ -90,7 +90,7 @@ class MatchPage {
     }
     if (message.type === "action_rejected") say(this.why(state.refusal));
     else if (steps.length || before?.revision !== state.newest?.revision)
-      this.announce(steps);
+      this.announce(before ? steps : []);
     const asked = state.newest?.undo;
     if (asked && asked.revision !== before?.undo?.revision) {
       say(undoText(asked, this.names));
