@@ -2,7 +2,8 @@
 
 Any number of gateways may run; none holds anything that a match needs. What each file
 is for: `serve` the process, `app` its paths, `connection` one player's WebSocket,
-`conversation` and `hosted` the protocol without I/O, `api` and `openapi` the HTTP API.
+`conversation`, `hosted` and `patched` the protocol without I/O, `api`, `*_api` and
+`openapi` the HTTP API, `bounded_server`, `secured` and `origins` what keeps harm away.
 """
 
 from __future__ import annotations
