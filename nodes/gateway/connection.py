@@ -179,11 +179,15 @@ class Connection:
             except ClientError as error:
                 self._refuse(CloseCode.AGAIN, error.code)
                 return False
-            if isinstance(taken, Refusal):
+            if isinstance(taken, Seat):
+                self._spectator, self.session = taken, taken.session
+                next_action = taken.next_action
+            elif taken.code == "game_over":
+                # Nobody sits down any more: who comes now sees what all may see.
+                self._spectator, self.place = match.watch(), (grant.match, "")
+            else:
                 self._refuse(close_code_of(taken.code), taken.code)
                 return False
-            self._spectator, self.session = taken, taken.session
-            next_action = taken.next_action
         extended = self._query.get("hotseat") == "1"
         self._conversation = Conversation(
             grant.match,
@@ -350,7 +354,8 @@ class Connection:
     async def _dispatch(self, asked: Dispatch | Undo) -> Accepted | Refusal:
         """Act, until it is known what came of it: the key makes a repeat safe."""
         seat = self._spectator
-        assert isinstance(seat, Seat)
+        if not isinstance(seat, Seat):
+            return Refusal("game_over", "The match is over.")
         while True:
             try:
                 if isinstance(asked, Undo):

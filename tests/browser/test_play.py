@@ -83,6 +83,9 @@ def test_two_people_play_and_a_node_dies(cluster: Cluster, come: Come) -> None:
     expect(marks).to_have_count(0)
     bob.press("A step on")
     expect(marks).to_have_count(1)
+    where = bob.page.url
+    bob.page = bob.tab()
+    bob.goto(where).sees("Ada won")  # another tab knows the names, too
 
 
 def test_a_second_tab_has_the_seat_and_the_first_may_have_it_back(

@@ -1,18 +1,28 @@
 // What the seats of a match are called.
 
-import { recall, remember } from "./memory.js";
+import { recallShared, share } from "./memory.js";
+
+/** Matches whose names a browser keeps. */
+const KEPT_MAX = 50;
 
 /** Keep the players' names of a match, as its lobby knew them.
  * @param {string} match @param {Record<string, string>} names by seat */
 export function keepNames(match, names) {
-  remember(`names/${match}`, names);
+  const others = kept().filter(([each]) => each !== match);
+  share("names", [...others, [match, names]].slice(-KEPT_MAX));
+}
+
+/** @returns {[string, Record<string, string>][]} the newest last */
+function kept() {
+  const found = recallShared("names");
+  return Array.isArray(found) ? found : [];
 }
 
 export class Names {
   /** @param {string} match @param {string} me the own seat, or "" */
   constructor(match, me) {
     this._known = /** @type {Record<string, string>} */ (
-      recall(`names/${match}`) ?? {}
+      kept().find(([each]) => each === match)?.[1] ?? {}
     );
     this.me = me;
     this._order = /** @type {string[]} */ ([]);

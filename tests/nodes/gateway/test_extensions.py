@@ -218,6 +218,23 @@ async def test_a_match_that_has_ended_can_be_saved(autojump_clock: object) -> No
         assert (envelope.game_id, len(envelope.actions)) == ("three-in-all", 3)
 
 
+async def test_who_comes_after_the_end_sees_how_it_ended(
+    autojump_clock: object,
+) -> None:
+    """A seat's link shows the result, though nobody sits down any more."""
+    async with rig([three_in_all]) as gateway:
+        match, page = await finished(gateway)
+        await page.say(**place(match, "0", 2, "b"))
+        await page.hear()
+        late = gateway.sit(match, "0", hotseat="1", since="0")
+        welcome = await late.hear()
+        assert (welcome["playerID"], "sessionToken" in welcome) == ("0", False)
+        await late.say(type="sync", matchID=match.id, playerID="0")
+        assert (await late.hear_type("snapshot"))["result"] is not None
+        await late.say(**place(match, "0", 5, "1"))
+        assert (await late.hear_type("action_rejected"))["error"] == "game_over"
+
+
 async def test_moves_are_taken_back_when_the_other_agrees(
     autojump_clock: object,
 ) -> None:

@@ -46,7 +46,7 @@ function sea(scene, seats, owner, mine, placing) {
   const { view, snapshot } = scene;
   const shooter = seats.find((seat) => seat !== owner);
   const shots = new Map(view.shots[shooter].map((shot) => [shot.cell, shot.answer]));
-  const fleet = (mine ? view.myFleet : view.fleets?.[owner]) ?? [];
+  const fleet = (mine && view.myFleet) || view.fleets?.[owner] || [];
   const ships = new Set(fleet.flat());
   const target = shooter === scene.seat && scene.open && !placing;
   const laying = mine && placing && scene.open && mayAct(snapshot, scene.seat);
