@@ -58,6 +58,7 @@ _STATUS: Mapping[str, int] = {
     "replay_impossible": 409,
     "token_wrong_match": 403,
     "token_wrong_scope": 403,
+    "wrong_origin": 403,
     "too_large": 413,
     "too_slow": 408,
     "unknown_inspection": 404,

@@ -71,6 +71,10 @@ class LobbyApi(Api):
             )
         anybody = self._is_open(request)
         if anybody:
+            headers = request.headers
+            # A page elsewhere may not have its visitors open lobbies.
+            if not gateway.origins.allow(headers.get("origin"), headers.get("host")):
+                raise Refused("wrong_origin", "That page may not open lobbies here.")
             if given is not None and len(given) < OPEN_KEY_CHARACTERS_MIN:
                 raise Refused(
                     "malformed_request",

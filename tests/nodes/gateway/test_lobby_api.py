@@ -72,6 +72,17 @@ async def test_lobbies_are_opened_by_operators_unless_by_anybody(
         assert refusal(answer) == (401, "token_malformed")
 
 
+async def test_pages_elsewhere_open_no_lobbies(autojump_clock: object) -> None:
+    """With nobody's token: who visits them does not know of it. Ours may, and who has
+    an operator's token."""
+    async with lobbies([tic_tac_toe], options=OPEN) as made:
+        elsewhere = {"origin": "https://elsewhere.example"}
+        refused = await post(made, "/api/lobbies", NEW, elsewhere)
+        assert refusal(refused) == (403, "wrong_origin")
+        headers = {**elsewhere, **operator(made)}
+        assert (await post(made, "/api/lobbies", NEW, headers)).status_code == 201
+
+
 async def test_keys_of_operators_and_of_anybody_are_apart(
     autojump_clock: object,
 ) -> None:
