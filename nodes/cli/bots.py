@@ -50,7 +50,8 @@ def bots(
 ) -> None:
     """Run one process that plays for bots, until Ctrl-C or SIGTERM.
 
-    It finds the lobbies that have given seats to bots, and plays as any client would. It keeps nothing: one that is started anew goes on with all of them.
+    It finds the lobbies that have given seats to bots, and plays as any client would.
+    It keeps nothing: one that is started anew goes on with all of them.
     """
     flags = {
         "--name": ("node.id", name),

@@ -440,9 +440,9 @@ class ReplicaStates:
                 match.line = op.line
                 if not match.in_flight:
                     match.body = None
-            if match.state is None and match.line.ended and match.saved:
-                if match.index == match.line.index:  # else records are to be played
-                    self._roster.drop(match)  # it came to be stored
+            played = match.index == match.line.index
+            if match.state is None and match.line.ended and match.saved and played:
+                self._roster.drop(match)  # it came to be stored
 
     def failed(self, ops: Iterable[object]) -> None:
         """These are not durable: they are given out again."""
@@ -547,7 +547,9 @@ class ReplicaStates:
             return None
         if entry.index > match.index + 1:
             why = f"record {entry.index} came behind record {match.index}"
-            roster.set_apart(match, "log_gap", why)
+            # Of one that was pinned, and forgotten with its shard, the log tells first
+            # how it was before; all of it comes behind that.
+            roster.set_apart(match, "log_gap", why, wait=match.index < 0)
             return None
         if match.shard != shard:
             roster.bring(match, shard)  # it goes on there: so it has come there

@@ -56,6 +56,8 @@ class Roster:
         self.counts: defaultdict[str, int] = defaultdict(int)
         self.news: list[News] = []
         """Of matches that leave their shards, not taken yet."""
+        self._untold: dict[str, str] = {}
+        """Why matches are set apart of which nothing is done before the next tick."""
         self._placed: dict[int, Placed] = {}
         self._leaving: dict[str, Leaving] = {}
         self._shards: defaultdict[int, dict[str, HotMatch]] = defaultdict(dict)
@@ -143,6 +145,7 @@ class Roster:
         if not members:
             del self._shards[match.shard]
         self.apart.pop(match.match, None)
+        self._untold.pop(match.match, None)
         self.tiers.forget(match)
         self.checkpoints.forget(match)
 
@@ -237,10 +240,15 @@ class Roster:
         match.failures = match.asks = 0
         match.retry_ms = None
         self.apart.pop(match.match, None)
+        self._untold.pop(match.match, None)
         self.checkpoints.touch(match, self.now_ms)
 
-    def set_apart(self, match: HotMatch, code: str, why: str) -> None:
-        """It cannot be carried on here; its records are still kept."""
+    def set_apart(
+        self, match: HotMatch, code: str, why: str, *, wait: bool = False
+    ) -> None:
+        """It cannot be carried on here; its records are still kept. `wait`: it may be
+        over at once, so that nobody is told, or asked for a copy, before the next tick.
+        """
         match.code = code
         match.stuck = True
         match.retry_ms = None
@@ -250,11 +258,17 @@ class Roster:
         self.apart[match.match] = match
         self.keep_stored(match)
         self.checkpoints.touch(match, self.now_ms)
-        if match.told != code:
-            match.told = code
-            self.counts["set_apart"] += 1
-            self.alarm(match.shard, code, f"match {match.match}: {why}")
+        if wait:
+            self._untold.setdefault(match.match, why)
+            return
+        self._tell_apart(match, why)
         self.ask_copy(match)
+
+    def _tell_apart(self, match: HotMatch, why: str) -> None:
+        if match.told != match.code:
+            match.told = match.code
+            self.counts["set_apart"] += 1
+            self.alarm(match.shard, match.code, f"match {match.match}: {why}")
 
     def keep_stored(self, match: HotMatch) -> None:
         """What is known of one that is stuck differs from what is stored of it: that
@@ -319,6 +333,8 @@ class Roster:
         """The time is now; which of the stuck ones are worth another look."""
         self.at(now_ms)
         for match in list(self.apart.values()):
+            if why := self._untold.pop(match.match, ""):
+                self._tell_apart(match, why)
             self.ask_copy(match)
             if match.retry_ms is not None and self._may_try(match):
                 yield match

@@ -125,6 +125,24 @@ def test_the_next_record_at_home_says_that_it_has_come() -> None:
     assert same(it.node.state("a"), it.away.states["a"])
 
 
+def test_what_was_forgotten_with_a_pinned_shard_alarms_nobody_while_it_comes() -> None:
+    """A replica that was away reads in the home's log how the match was before, though
+    nothing of it is here; all of it comes behind that. If not, an operator is told."""
+    it = Homecoming()
+    it.go_on()
+    it.owner.follow(it.away)
+    it.log(*it.pieces())
+    it.go_on()
+    assert same(it.node.state("a"), it.away.states["a"])
+    it.node.pass_time(2)
+    assert it.node.codes() == []
+    lacking = Homecoming()
+    lacking.go_on()
+    assert lacking.node.codes() == []
+    lacking.node.pass_time(2)
+    assert lacking.node.codes() == ["log_gap"]
+
+
 def test_a_start_finds_what_waits_once_more() -> None:
     """The home's log begins before it, whatever was saved since."""
     it = Homecoming()
