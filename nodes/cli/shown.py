@@ -121,14 +121,17 @@ def cluster_shown(row: ClusterRow) -> list[RenderableType]:
 
 
 def alarm_lines(alarms: Sequence[AlarmRow]) -> list[Text]:
-    """The first of them, and how many there are more."""
+    """A line for each kind with its places, and how many there are more."""
     if not alarms:
         return [cell("no alarms", "green")]
+    from ..operator.alarm_lines import alarm_lines as grouped
+
+    shown = grouped(alarms)[:ALARMS_SHOWN_MAX]
     lines = [
         cell(f"alarm {alarm.code} at {alarm.at}: {alarm.message}", "red")
-        for alarm in alarms[:ALARMS_SHOWN_MAX]
+        for alarm in shown
     ]
-    more = len(alarms) - len(lines)
+    more = len(alarms) - sum(alarm.count for alarm in shown)
     if more:
         lines.append(cell(f"and {more} more alarms: --json has them all", "red"))
     return lines

@@ -7,15 +7,19 @@ matches those are asked for in which something just happened.
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
 import msgspec
 
 from ..cluster_dir import ClusterDir
+from ..lobby.room_game import ROOM_GAME
+from ..operator.alarm_lines import AlarmLine, alarm_lines
 from ..operator.ask_cluster import find_cluster
 from ..operator.match_search import find_matches
 from ..operator.operation_search import find_operations, show_operation
@@ -29,10 +33,14 @@ __all__ = ["ClusterBody", "ClusterView", "HotMatchBody", "Look"]
 LOOK_S: Final = 1.0
 """Between two looks."""
 
+RATES_S: Final = 10.0
+"""Rates are of so long a time at most: of two looks in a row, most would see nothing of
+a match in which something happens every few seconds."""
+
 SHARDS_MAX: Final = 512
 """That are told: of more, those that something is the matter with."""
 
-ACTIVE_MS: Final = 10_000
+ACTIVE_MS: Final = int(RATES_S * 1_000)
 ACTIVE_MAX: Final = 500
 """Of matches in which something happened within that time; of more, the first ones by
 shard and id."""
@@ -47,7 +55,8 @@ ALARMS_MAX: Final = 100
 
 
 class HotMatchBody(msgspec.Struct, frozen=True):
-    """A match, and how much its log has grown per second since the look before."""
+    """A match, and how much its log has grown per second in the last ten seconds; less,
+    if nobody looked so long ago. Something happened in it: that is 0.1 at least."""
 
     match: MatchRow
     recordsPerS: float
@@ -55,9 +64,10 @@ class HotMatchBody(msgspec.Struct, frozen=True):
 
 class ClusterBody(msgspec.Struct, frozen=True):
     """A look at the cluster. The rows are those of `hotseat status --json`,
-    `shard list --json` and so on. `atMs` is when, in ms since 1970. `hottest` is
-    `hottestOf` so many matches in which something just happened. `operations` are the
-    newest; null: no node could read them.
+    `shard list --json` and so on. `atMs` is when, in ms since 1970. `alarmLines` are
+    the alarms with those of one kind together. `hottest` is of `hottestOf` so many
+    matches in which something just happened, lobbies' rooms aside. `operations` are
+    the newest; null: no node could read them.
     """
 
     atMs: int
@@ -65,6 +75,7 @@ class ClusterBody(msgspec.Struct, frozen=True):
     shards: list[ShardRow]
     shardsLeftOut: int
     alarmsLeftOut: int
+    alarmLines: list[AlarmLine]
     hottest: list[HotMatchBody]
     hottestOf: int
     moreActive: bool
@@ -87,8 +98,7 @@ class ClusterView:
         self._lock = anyio.Lock()
         self._look: Look | None = None
         self._looked_s = 0.0
-        self._survey: Survey | None = None
-        self._records: dict[str, int] = {}
+        self._before: deque[_Before] = deque()
 
     async def look(self) -> Look:
         """The newest look; a new one if that is old.
@@ -120,14 +130,16 @@ class ClusterView:
 
     async def _ask(self) -> ClusterBody:
         home = await find_cluster(self._place)
-        before, asked = self._survey, _Asked()
+        asked = _Asked()
         async with anyio.create_task_group() as tasks:  # a node that hangs: once
             tasks.start_soon(asked.find_active, home)
             tasks.start_soon(asked.find_operations, home)
-            self._survey = seen = await survey(home)
-        seconds = 0.0 if before is None else seen.at_s - before.at_s
-        seen = with_rates(before, seen)
-        hottest = self._hottest(asked.active, seconds)
+            seen = await survey(home)
+        before = self._since(seen.at_s)
+        records = {row.match: row.records for row in asked.active}
+        self._before.append(_Before(seen, records))
+        seen = with_rates(before[0].survey if before else None, seen)
+        hottest = _hottest(asked.active, before, seen.at_s)
         shards = seen.shards
         if len(shards) > SHARDS_MAX:
             shards = tuple(sorted(shards, key=_worry, reverse=True)[:SHARDS_MAX])
@@ -139,18 +151,25 @@ class ClusterView:
             shards=list(shards),
             shardsLeftOut=len(seen.shards) - len(shards),
             alarmsLeftOut=max(0, len(alarms) - ALARMS_MAX),
+            alarmLines=list(alarm_lines(alarms)[:ALARMS_MAX]),
             hottest=hottest,
             hottestOf=len(asked.active),
             moreActive=asked.more,
             operations=asked.operations,
         )
 
-    def _hottest(self, active: list[MatchRow], seconds: float) -> list[HotMatchBody]:
-        then = self._records
-        self._records = {row.match: row.records for row in active}
-        hot = [HotMatchBody(row, _rate(row, then, seconds)) for row in active]
-        hot.sort(key=lambda one: (-one.recordsPerS, -one.match.changed_ms))
-        return hot[:HOTTEST_MAX]
+    def _since(self, now_s: float) -> list[_Before]:
+        """The looks of the time that rates are of, the first one first."""
+        while self._before and self._before[0].survey.at_s < now_s - RATES_S:
+            self._before.popleft()
+        return list(self._before)
+
+
+class _Before(NamedTuple):
+    """A look that was, and how long the logs were then."""
+
+    survey: Survey
+    records: Mapping[str, int]
 
 
 class _Asked:
@@ -169,7 +188,8 @@ class _Asked:
             )
         except OperatorError:
             return  # no node answers: the survey says so
-        self.active, self.more = list(found.matches), found.more
+        self.active = [row for row in found.matches if row.game != ROOM_GAME]
+        self.more = found.more
 
     async def find_operations(self, home: ClusterDir) -> None:
         try:
@@ -189,11 +209,23 @@ class _Asked:
         self.operations = list(rows.values())
 
 
-def _rate(row: MatchRow, then: dict[str, int], seconds: float) -> float:
-    """Of a match that was not looked at before, nothing is known."""
-    if seconds <= 0 or row.match not in then:
-        return 0.0
-    return round(max(0, row.records - then[row.match]) / seconds, 2)
+def _hottest(
+    active: list[MatchRow], before: list[_Before], now_s: float
+) -> list[HotMatchBody]:
+    hot = [HotMatchBody(row, _rate(row, before, now_s)) for row in active]
+    hot.sort(key=lambda one: (-one.recordsPerS, -one.match.changed_ms))
+    return hot[:HOTTEST_MAX]
+
+
+def _rate(row: MatchRow, before: list[_Before], now_s: float) -> float:
+    """Since the first look that knew the match; something happened, as it is active."""
+    least = 1 / RATES_S
+    for look in before:
+        then = look.records.get(row.match)
+        if then is not None and now_s > look.survey.at_s:
+            grown = (row.records - then) / (now_s - look.survey.at_s)
+            return round(max(least, grown), 2)
+    return least
 
 
 def _worry(shard: ShardRow) -> tuple[bool, bool, bool, int, int]:

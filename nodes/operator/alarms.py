@@ -18,9 +18,9 @@ ALARMS: Mapping[str, str] = {
     "node_unregistered": "A node gets no lease: the coordinator may take no writes.",
     "disk_broken": "A node's disk takes no writes: it acknowledges nothing.",
     "results_failing": "Results of matches do not reach their sinks.",
-    "shard_unserved": "No node that answers serves the shard.",
-    "shard_degraded": "The shard takes no actions, for lack of copies in sync.",
-    "shard_short": "The shard has fewer copies in sync than it shall have.",
+    "shard_unserved": "A shard is served by no node that answers.",
+    "shard_degraded": "A shard takes no actions, for lack of copies in sync.",
+    "shard_short": "A shard has fewer copies in sync than it shall have.",
     "replica_stopped": "A node stopped its replica of a shard; its log says why.",
     "match_set_apart": "A match is set apart; it answers with the code.",
 }

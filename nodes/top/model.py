@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..inspect.lines import Line, Tone, line
+from ..operator.alarm_lines import alarm_lines
 from ..operator.rows import MatchRow
 from ..operator.survey import with_rates
 from ..operator.survey_rows import NodeRow, ShardRow
@@ -114,11 +115,11 @@ class TopModel:
                 f"  {rates.refused_per_s:,.1f} refused"
                 f"  {rates.created_per_s:,.1f} created  {rates.ended_per_s:,.1f} ended"
             )
-        alarms = len(row.alarms)
+        alarms = alarm_lines(row.alarms)
         third = line("no alarms", "good")
         if alarms:
-            worst = row.alarms[0]
-            more = f" (and {alarms - 1} more: 4)" if alarms > 1 else ""
+            worst = alarms[0]
+            more = f" (and {len(alarms) - 1} more: 4)" if len(alarms) > 1 else ""
             third = line(f"{worst.code} at {worst.at}{more}", "bad")
         if self.problem:
             third = line(self.problem, "bad")
@@ -176,7 +177,7 @@ class TopModel:
     def _alarms(self, look: Look) -> list[Line]:
         rows = [
             line(f"{alarm.code:<18} {alarm.at:<26} {alarm.message}", "bad")
-            for alarm in look.survey.cluster.alarms
+            for alarm in alarm_lines(look.survey.cluster.alarms)
         ]
         return _bounded(f"{'alarm':<18} {'at':<26} what", rows, "no alarms", [])
 

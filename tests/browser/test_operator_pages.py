@@ -211,6 +211,10 @@ def test_a_node_hangs_dies_and_returns(cluster: Cluster, come: Come) -> None:
         os.kill(pid, signal.SIGSTOP)
         expect(hung).to_contain_text("silent", timeout=PATIENCE_MS)
         expect(ann.page.locator(".alarms")).to_contain_text("n2")
+        # However many shards lack a copy then: that is one thing that is wrong.
+        short = ann.page.locator(".alarm", has_text="shard_short")
+        expect(short).to_contain_text(re.compile(r"^shards \d"))
+        expect(short).to_have_count(1)
         pictures(ann.page, "cluster-alarm")
         os.kill(pid, signal.SIGKILL)  # whoever started it starts it again
         expect(nodes.locator(".chip")).to_have_text(["ready"] * 3, timeout=30_000)

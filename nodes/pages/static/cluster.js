@@ -120,16 +120,16 @@ async function look() {
 }
 
 function draw() {
-  const { cluster } = seen;
-  document.title = `${cluster.alarms.length ? "⚠ " : ""}${cluster.cluster} · hotseat`;
+  const { cluster, alarmLines } = seen;
+  document.title = `${alarmLines.length ? "⚠ " : ""}${cluster.cluster} · hotseat`;
   redraw(places.name, "Cluster ", h("code", {}, cluster.cluster));
   places.tiles.draw(seen);
-  redraw(places.alarms, alarmsPanel(cluster.alarms, seen.alarmsLeftOut));
+  redraw(places.alarms, alarmsPanel(seen));
   show(places.nodes, nodesPanel(cluster.nodes));
   show(places.shards, shardsPanel(seen.shards, cluster, seen.shardsLeftOut));
   show(places.hottest, hottestPanel(seen));
   show(places.operations, operationsPanel(seen.operations));
-  sayAlarms(cluster.alarms);
+  sayAlarms(alarmLines);
 }
 
 /** Show something else, scrolled as far as it was. */
@@ -153,8 +153,8 @@ function marking() {
 }
 
 /** What is new is said; what goes on is not said again. */
-function sayAlarms(alarms) {
-  const now = alarms.map((alarm) => `${alarm.code} at ${alarm.at}`).join("; ");
+function sayAlarms(lines) {
+  const now = lines.map((line) => `${line.code} at ${line.at}`).join("; ");
   if (now === alarmed) return;
   if (now || alarmed) say(now ? `Alarms: ${now.slice(0, 300)}` : "No alarms any more.");
   alarmed = now;

@@ -3,9 +3,13 @@
 import { h } from "./dom.js";
 import { count, rate } from "./cluster_tiles.js";
 
-/** @param {any[]} alarms @param {number} more */
-export function alarmsPanel(alarms, more) {
-  if (!alarms.length) return null;
+const UNKNOWN = "–";
+
+/** @param {any} seen a `ClusterBody` */
+export function alarmsPanel({ alarmLines, alarmsLeftOut, cluster }) {
+  if (!alarmLines.length) return null;
+  const told = alarmLines.reduce((sum, line) => sum + line.count, 0);
+  const more = cluster.alarms.length + alarmsLeftOut - told;
   return h(
     "section",
     { class: "card panel alarms", "aria-label": "Alarms" },
@@ -13,7 +17,7 @@ export function alarmsPanel(alarms, more) {
     h(
       "ul",
       { class: "stack tight" },
-      alarms.map((alarm) =>
+      alarmLines.map((alarm) =>
         h(
           "li",
           { class: "alarm" },
@@ -83,8 +87,8 @@ function toneOf(node) {
 /** @param {any} seen a `ClusterBody` */
 export function hottestPanel({ hottest, hottestOf, moreActive }) {
   if (!hottest.length)
-    return h("p", { class: "muted" }, "Nothing happened in the last ten seconds.");
-  const top = Math.max(1, ...hottest.map((hot) => hot.recordsPerS));
+    return h("p", { class: "muted" }, "In no match did anything happen in the last ten seconds.");
+  const top = Math.max(...hottest.map((hot) => hot.recordsPerS));
   const rows = hottest.map(({ match, recordsPerS }) => ({
     key: match.match,
     cells: [
@@ -218,7 +222,7 @@ function seats(names) {
 
 function figure(value) {
   const known = value !== null && value !== undefined && value !== false;
-  return { number: known ? String(value) : "–" };
+  return { number: known ? String(value) : UNKNOWN };
 }
 
 /** @param {number} seconds */
@@ -263,7 +267,10 @@ function table(id, heads, rows) {
               const said = number ? cell.number : cell;
               return h(
                 "td",
-                { class: number && "number right", "data-head": heads[place] },
+                {
+                  class: number && ["number right", said === UNKNOWN && "unknown"],
+                  "data-head": heads[place],
+                },
                 said,
               );
             }),

@@ -13,7 +13,7 @@ export class Tiles {
   }
 
   /** @param {any} seen a `ClusterBody` */
-  draw({ cluster }) {
+  draw({ cluster, alarmLines }) {
     const rates = cluster.rates;
     if (rates) {
       this._records = [...this._records, rates.records_per_s].slice(-KEPT);
@@ -57,9 +57,9 @@ export class Tiles {
       ]),
       tile(
         "Alarms",
-        String(cluster.alarms.length),
-        cluster.alarms.length ? "see below" : "all is well",
-        cluster.alarms.length && "bad",
+        String(alarmLines.length),
+        alarmLines.length ? "see below" : "all is well",
+        alarmLines.length && "bad",
       ),
     );
   }
@@ -103,7 +103,7 @@ export function count(value) {
 
 /** A rate for people. @param {number} value */
 export function rate(value) {
-  return value >= 100
-    ? count(Math.round(value))
-    : value.toFixed(value && value < 10 ? 1 : 0);
+  if (value >= 100) return count(Math.round(value));
+  if (value > 0 && value < 0.1) return "< 0.1";
+  return value.toFixed(value && value < 10 ? 1 : 0);
 }

@@ -222,6 +222,31 @@ async def test_the_cluster_is_told_at_a_glance(
     assert again.status_code == 304
 
 
+async def test_what_is_played_most_is_what_players_did_of_late(
+    rig: OperatorRig, autojump_clock: object
+) -> None:
+    """Not only since the look before; and the rooms of lobbies are no such matches."""
+    opened = await rig.post("/api/lobbies", b'{"game": "duel"}')
+    assert opened.status_code == 201
+    busy, calm = await Duel.begin(rig), await Duel.begin(rig)
+
+    async def rates() -> dict[str, float]:
+        await anyio.sleep(1.5)
+        seen = fits(await rig.get("/api/cluster"), "ClusterBody")
+        assert (seen["hottestOf"], seen["alarmLines"]) == (2, [])
+        return {hot["match"]["match"]: hot["recordsPerS"] for hot in seen["hottest"]}
+
+    # Just created: that something happened is known, and no more.
+    assert await rates() == {busy.id: 0.1, calm.id: 0.1}
+    for number in (1, 2, 3):
+        await busy.act("add", number)
+    for _ in range(3):
+        now = await rates()
+        assert now[busy.id] > now[calm.id] == 0.1
+    found = fits(await rig.get("/api/cluster/matches"), "FoundMatches")
+    assert len(found["matches"]) == 3
+
+
 async def test_many_pages_cost_one_look(
     rig: OperatorRig, autojump_clock: object
 ) -> None:
