@@ -34,6 +34,7 @@ from .close_code import CloseCode, close_code_of
 from .conversation import Command, Conversation, Dispatch, Look, Undo, WrongSeat
 from .gateway import Gateway, TooManyFailures
 from .messages import Heartbeat, MalformedMessage, read_message
+from .renewal import Renewal
 from .signal import Signal
 
 __all__ = ["Connection"]
@@ -72,6 +73,7 @@ class Connection:
         "_looking",
         "_query",
         "_reading",
+        "_renewal",
         "_round_trip_ms",
         "_saving",
         "_sending",
@@ -98,6 +100,7 @@ class Connection:
         self._acting = self._looking = self._saving = False
         self._beat, self._beat_at, self._answered = 0, 0.0, 0
         self._round_trip_ms: float | None = None
+        self._renewal: Renewal | None = None
 
     def end(self, code: CloseCode, reason: str) -> None:
         """Close with this code; the first one counts."""
@@ -211,14 +214,10 @@ class Connection:
             "serverMs": self._gateway.clock.now_ms(),
         }
         if self.session:
-            said["nextActionID"] = next_action
-            said["sessionToken"] = self._gateway.tokens.mint(
-                "session",
-                SESSION_TTL_S,
-                match=grant.match,
-                epoch=grant.epoch,
-                seat=grant.seat,
-                session=self.session,
+            self._renewal = Renewal(self._gateway, grant.of_place())
+            said |= {"nextActionID": next_action, **self._renewal.fields()}
+            said["sessionToken"] = self._gateway.tokens.session(
+                self._renewal.grant, self.session, SESSION_TTL_S
             )
         self._conversation.tell(said)
 
@@ -415,14 +414,15 @@ class Connection:
                 return
             self._beat += 1
             self._beat_at = anyio.current_time()
-            self._conversation.tell(
-                {
-                    "type": "heartbeat",
-                    "id": self._beat,
-                    "roundTripMs": self._round_trip_ms,
-                    "serverMs": self._gateway.clock.now_ms(),
-                }
-            )
+            said: dict[str, object] = {
+                "type": "heartbeat",
+                "id": self._beat,
+                "roundTripMs": self._round_trip_ms,
+                "serverMs": self._gateway.clock.now_ms(),
+            }
+            # Who stays for days is not to be left with tokens that have run out.
+            said |= {} if self._renewal is None else self._renewal.fields()
+            self._conversation.tell(said)
             self._sending.set()
 
     def _hear_heartbeat(self, message: Heartbeat, now_s: float) -> None:

@@ -12,6 +12,7 @@ from ..tokens import Grant, clean_name
 from .gateway import Gateway
 from .lobby_bodies import CreatedGuest, InviteLink, User
 from .offered_games import config_of, fields_of
+from .renewal import Renewal
 
 __all__ = ["guest_link", "invite_link", "page_link", "welcome"]
 
@@ -53,4 +54,5 @@ def welcome(gateway: Gateway, grant: Grant, room: RoomView) -> dict[str, Any]:
         "heartbeatMs": int(gateway.options.heartbeat_s * 1_000),
         "serverMs": gateway.clock.now_ms(),
         "invite": msgspec.to_builtins(invite_link(gateway, grant.match, grant.epoch)),
+        **Renewal(gateway, grant).fields(),
     }

@@ -5,9 +5,10 @@ The acting seat comes from here alone, never from what a message says.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from .token_error import TokenError
@@ -54,6 +55,10 @@ class Grant:
     issued_s: float = 0.0
     name: str = ""
     """What a guest is called; `clean_name` makes it fit to be shown."""
+    renew: bool = True
+    """Whether what lasts longer may be given for it while it is good."""
+    until_s: int = 0
+    """A session's: when the token of its seat runs out; 0: that is not known."""
 
     def __post_init__(self) -> None:
         """Raises ValueError: the parts do not make one of the kinds."""
@@ -70,6 +75,10 @@ class Grant:
             raise ValueError("a guest token names its user")
         if self.name and self.kind != "guest":
             raise ValueError("a guest alone has a name")
+        if self.until_s and self.kind != "session":
+            raise ValueError("a session's token alone says when its seat's runs out")
+        if not math.isfinite(self.expires_s):
+            raise ValueError("a token runs out some day")
         if not 0 <= self.epoch <= EPOCH_MAX:
             raise ValueError("an epoch is a whole number from 0")
         for text in (self.match, self.seat, self.subject, self.id, self.name):
@@ -87,6 +96,13 @@ class Grant:
         if scope not in self.scopes:
             raise TokenError("token_wrong_scope")
 
+    def of_place(self) -> Grant:
+        """Of a session, what its seat's token grants; else the grant as it is."""
+        if self.kind != "session":
+            return self
+        until_s = float(self.until_s)
+        return replace(self, kind="seat", session=0, expires_s=until_s, until_s=0)
+
     def claims(self) -> dict[str, Any]:
         """The claims of our own, beside the registered ones."""
         said: dict[str, Any] = {
@@ -97,6 +113,8 @@ class Grant:
         said |= {"seat": self.seat} if self.seat else {}
         said |= {"session": self.session} if self.session else {}
         said |= {"name": self.name} if self.name else {}
+        said |= {} if self.renew else {"renew": False}
+        said |= {"until": self.until_s} if self.until_s else {}
         return said
 
     @classmethod
@@ -119,6 +137,8 @@ class Grant:
                 id=_text(claims.get("jti", "")),
                 issued_s=float(claims.get("iat", 0)),
                 name=_text(claims.get("name", "")),
+                renew=_truth(claims.get("renew", True)),
+                until_s=_number(claims.get("until", 0)),
             )
         except (KeyError, TypeError, ValueError):
             raise TokenError("token_invalid") from None
@@ -127,6 +147,12 @@ class Grant:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("no text")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("neither true nor false")
     return value
 
 

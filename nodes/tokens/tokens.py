@@ -94,6 +94,22 @@ class Tokens:
             "guest", ttl_s, match=lobby, epoch=epoch, subject=user, name=name
         )
 
+    def session(self, seat: Grant, session: int, ttl_s: float) -> str:
+        """A token to come back to one session of the seat that `seat` grants; no longer
+        than that, if it forbids to be renewed."""
+        if not seat.renew:
+            ttl_s = min(ttl_s, seat.expires_s - self._now_s())
+        until_s = int(seat.expires_s)
+        return self._like(seat, "session", ttl_s, session=session, until_s=until_s)
+
+    def renewed(self, grant: Grant, ttl_s: float) -> str | None:
+        """A newer token for the same, where less than half of `ttl_s` is left of what
+        is granted; None: it lasts, or forbids to be renewed."""
+        left_s = grant.expires_s - self._now_s()
+        if not grant.renew or left_s >= ttl_s / 2:
+            return None
+        return self._like(grant, grant.kind, ttl_s)
+
     def mint(self, kind: Kind, ttl_s: float, **fields: Any) -> str:
         """Sign a token of that kind, with all that the kind may do if not said.
 
@@ -143,6 +159,21 @@ class Tokens:
 
     def statistics(self) -> TokenStatistics:
         return TokenStatistics(self._minted, self._accepted, self._refused)
+
+    def _like(self, grant: Grant, kind: Kind, ttl_s: float, **more: Any) -> str:
+        """A token for the same person at the same place, which allows the same."""
+        return self.mint(
+            kind,
+            ttl_s,
+            scopes=grant.scopes,
+            match=grant.match,
+            epoch=grant.epoch,
+            seat=grant.seat,
+            subject=grant.subject,
+            name=grant.name,
+            renew=grant.renew,
+            **more,
+        )
 
     def _read(self, token: str | None) -> Grant:
         if not token:

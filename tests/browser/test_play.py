@@ -14,7 +14,7 @@ pytest.importorskip("playwright", reason=NO_PLAYWRIGHT)
 
 from playwright.sync_api import WebSocketRoute, expect
 
-from .rig import Cluster, Visitor, is_gone
+from .rig import Cluster, Visitor, claims, is_gone
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -108,6 +108,31 @@ def test_a_second_tab_has_the_seat_and_the_first_may_have_it_back(
     expect(ada.page.locator(".banner", has_text="in another window")).to_be_visible()
     expect(first.locator(".whose")).to_have_text("Player 2’s turn")
     is_gone(first.locator(".banner", has_text="in another window"))
+
+
+def test_a_seat_link_that_ends_soon_is_made_to_last(
+    cluster: Cluster, come: Come
+) -> None:
+    """The address has a newer token by itself, with all else that stood there; in this
+    tab the old link lasts, too."""
+    created = cluster.open_match("tic-tac-toe", ["0", "1"])
+    old = cluster.told(
+        *("token", "mint", "--match", created["id"], "--epoch", str(created["epoch"])),
+        *("--seat", "0", "--ttl", "1h"),
+    ).strip()
+    ada = come().goto(f"{cluster.url}/#t={old}&game=tic-tac-toe")
+    ada.sees("Your turn")
+    renewed = ada.page.url
+    assert renewed.endswith("&game=tic-tac-toe")
+    token = renewed.partition("#t=")[2].partition("&")[0]
+    assert claims(token)["exp"] > claims(old)["exp"] + 86_400
+    ada.page.reload()
+    ada.cell("Centre: free").click()
+    ada.sees("Player 2’s turn")
+    assert ada.page.url == renewed
+    ada.goto("about:blank").goto(f"{cluster.url}/#t={old}&game=tic-tac-toe")
+    ada.sees("Player 2’s turn")
+    assert ada.page.url == renewed
 
 
 def test_b54_a_tab_that_slept_shows_nothing_old_as_current(

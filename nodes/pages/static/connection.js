@@ -6,9 +6,10 @@
 // - What was told last counts as current only while the link is known to live: after a
 //   sleep, or a silence, the page is not current until a snapshot was told anew.
 // - An action without an answer is sent again under its number. It is played once.
+// - A newer token of the seat takes the place of the old one, here and in the address.
 // - Who was replaced does not come back by themselves: `playHere` is a person's choice.
 
-import { claimsOf } from "./token.js";
+import { claimsOf, renew } from "./token.js";
 import { forget, recall, remember } from "./memory.js";
 
 /**
@@ -44,6 +45,7 @@ export class Connection {
    * @param {(link: Link, why: string) => void} told.link
    */
   constructor(token, told) {
+    /** The newest that is known, of a seat or a spectator. */
     this.token = token;
     this.told = told;
     /** @type {Link} */
@@ -51,6 +53,9 @@ export class Connection {
     this.claims = claimsOf(token);
     this.match = this.claims?.match ?? "";
     this.player = this.claims?.seat ?? "";
+    // An old bookmark of this seat may have been opened in the tab that knows better.
+    const kept = recall(`seat/${this.match}/${this.player}`);
+    if (kept && outlasts(kept, token)) this._renew(kept);
     /** The last revision that was told; -1: none. */
     this.revision = -1;
     /** The server's clock less ours, in milliseconds. */
@@ -192,10 +197,18 @@ export class Connection {
       this._session = message.sessionToken;
       remember(`session/${this.match}/${this.player}`, message.sessionToken);
     }
+    if (message.seatToken) this._renew(message.seatToken);
     if (message.nextActionID !== undefined) this._number(message.nextActionID);
     this.told.message(message);
     for (const action of this._waiting.values()) this._send(action);
     this._sync();
+  }
+
+  /** @param {string} token */
+  _renew(token) {
+    renew(this.token, token);
+    remember(`seat/${this.match}/${this.player}`, token);
+    this.token = token;
   }
 
   /** Of a new session the numbers begin anew, and what was asked under the old one gets
@@ -210,6 +223,7 @@ export class Connection {
 
   _beaten(message) {
     this._setClock(message.serverMs);
+    if (message.seatToken) this._renew(message.seatToken);
     if (typeof message.roundTripMs === "number") this.roundTripMs = message.roundTripMs;
     this._send({ type: "heartbeat", id: message.id });
     if (this.link === "stale" && this._syncAt === null) this._sync();
@@ -291,6 +305,13 @@ const WAKING = /** @type {[EventTarget, string][]} */ ([
   [window, "pageshow"],
   [window, "online"],
 ]);
+
+/** Whether one token is newer than another, and good for longer. */
+function outlasts(/** @type {string} */ one, /** @type {string} */ other) {
+  const { iat: made = 0, exp = 0 } = claimsOf(one) ?? {};
+  const { iat: madeThen = Infinity, exp: expThen = 0 } = claimsOf(other) ?? {};
+  return made >= madeThen && exp > expThen;
+}
 
 function now() {
   return Date.now(); // which goes on while a machine sleeps

@@ -1,7 +1,7 @@
 // A place at a table, kept over lost links: what is said here is said once, and how the
 // table stands is told whole each time.
 
-import { claimsOf } from "./token.js";
+import { claimsOf, renew } from "./token.js";
 
 const WAIT_MS_MIN = 250;
 const WAIT_MS_MAX = 8000;
@@ -74,6 +74,10 @@ export class LobbyConnection {
     if (message.type === "lobby:welcome") {
       this._tries = 0;
       this._heartbeatMs = message.heartbeatMs;
+      if (message.guestToken) {
+        renew(this.token, message.guestToken);
+        this.token = message.guestToken;
+      }
     }
     this.told.message(message);
     if (message.type === "lobby:state") this._say("current", "");

@@ -31,7 +31,6 @@ export function showMatch(main, token) {
 class MatchPage {
   constructor(main, token) {
     this.main = main;
-    this.token = token;
     this.state = new MatchState();
     this.memory = {};
     this.link = /** @type {import("./connection.js").Link} */ ("connecting");
@@ -143,7 +142,7 @@ class MatchPage {
   async fetchWhole() {
     try {
       this.state.take(
-        await get(`/api/matches/${this.connection.match}/film`, this.token),
+        await get(`/api/matches/${this.connection.match}/film`, this.connection.token),
       );
       this.whole = true;
     } catch {

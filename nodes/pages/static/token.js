@@ -10,7 +10,8 @@
  * @property {string} [sub]
  * @property {string} [name]
  * @property {string} [scope]
- * @property {number} exp
+ * @property {number} exp seconds since 1970
+ * @property {number} [iat] when it was made
  */
 
 /** The token of this page; "" if there is none. */
@@ -37,6 +38,17 @@ export function address(token, more = {}, path = location.pathname) {
 export function become(token, more = {}) {
   history.replaceState(null, "", address(token, more));
   dispatchEvent(new Event("hotseat:become"));
+}
+
+/**
+ * Have the address carry a newer token for what it shows, so that a reload or a bookmark
+ * lasts. @param {string} old @param {string} token
+ */
+export function renew(old, token) {
+  const parts = fragment();
+  if (parts.get("t") !== old) return; // it shows something else by now
+  parts.set("t", token);
+  history.replaceState(null, "", `${location.pathname}${location.search}#${parts}`);
 }
 
 /**

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
@@ -147,9 +148,11 @@ class Page:
 class Rig:
     """One node, one gateway, and whoever comes."""
 
-    def __init__(self, node: OneNode, tasks: TaskGroup) -> None:
+    def __init__(
+        self, node: OneNode, tasks: TaskGroup, now_s: Callable[[], float]
+    ) -> None:
         self.node = node
-        self.tokens = Tokens("test", lambda: KEYS)
+        self.tokens = Tokens("test", lambda: KEYS, now_s=now_s)
         self.gateways: list[Gateway] = []
         self._apps: list[ASGIApp] = []
         self.pages: list[Page] = []
@@ -222,8 +225,10 @@ async def rig(
     gateways: int = 1,
     clock: Clock | None = None,
     options: GatewayConfig | None = None,
+    now_s: Callable[[], float] = time.time,
 ) -> AsyncIterator[Rig]:
-    """`known`: the games that the gateways have; the node's, if not said."""
+    """`known`: the games that the gateways have; the node's, if not said. `now_s`: the
+    time by which tokens run out."""
     node = OneNode(MemoryNetwork(), games)
     node.supervisor = Supervisor(
         StaticGames(games), node, shards=SHARDS, clock=clock or SystemClock()
@@ -238,7 +243,7 @@ async def rig(
         await stack.enter_async_context(node.supervisor)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(node.serve)
-        made = Rig(node, tasks)
+        made = Rig(node, tasks, now_s)
         for number in range(gateways):
             client = client_of(node, f"g{number}")
             made.add_gateway(

@@ -133,6 +133,9 @@ def forged(key: SigningKey, change: Callable[[dict[str, Any]], None]) -> str:
         lambda claims: claims.update(session=3),
         lambda claims: claims.update(nbf="soon"),
         lambda claims: claims.update(exp="never"),
+        lambda claims: claims.update(exp=float("inf")),
+        lambda claims: claims.update(renew="no"),
+        lambda claims: claims.update(until=2_000_000),
         lambda claims: claims.update(seat="x" * 200),
         lambda claims: claims.update(iss="else"),
     ],
@@ -180,6 +183,41 @@ def test_b52_tokens_of_others_are_refused() -> None:
     with pytest.raises(TokenError) as unscoped:
         grant.needs("invite", MATCH)
     assert unscoped.value.code == "token_wrong_scope"
+
+
+def test_a_renewed_token_allows_no_more_than_the_old_one() -> None:
+    """The same place, person and scope, for a new while; a session's as well."""
+    tokens, clock = rig()
+    place = {"match": MATCH, "epoch": 7, "seat": "white", "subject": "ann"}
+    old = tokens.read(tokens.mint("seat", 100, **place, scopes=frozenset({"watch"})))
+    assert tokens.renewed(old, 200) is None  # half of it is left
+    clock.now_s += 1
+    newer = tokens.renewed(old, 200)
+    session = tokens.read(tokens.session(old, 5, 60))
+    again = tokens.renewed(session.of_place(), 200)
+    for grant in (tokens.read(newer), tokens.read(again)):
+        assert grant.id != old.id
+        assert (grant.kind, grant.match, grant.epoch) == ("seat", MATCH, 7)
+        assert (grant.seat, grant.subject) == ("white", "ann")
+        assert (grant.scopes, grant.session) == (frozenset({"watch"}), 0)
+        assert grant.expires_s == clock.now_s + 200
+    assert (session.session, session.scopes) == (5, frozenset({"watch"}))
+    assert session.expires_s == clock.now_s + 60
+    assert session.of_place().expires_s == old.expires_s
+
+
+def test_a_token_may_forbid_to_be_renewed() -> None:
+    """Then a session of it is no longer good than the token."""
+    key = SigningKey.draw("HS256", 0)
+    tokens, clock = rig(key)
+    end_s = int(clock.now_s) + 50
+    said = forged(key, lambda claims: claims.update(renew=False, exp=end_s))
+    grant = tokens.read(said)
+    session = tokens.read(tokens.session(grant, 5, 86_400))
+    assert session.expires_s == end_s
+    for held in (grant, session, session.of_place()):
+        assert not held.renew
+        assert tokens.renewed(held, 1_000) is None
 
 
 @given(st.text(max_size=80))
