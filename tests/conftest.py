@@ -21,6 +21,10 @@ hypothesis.settings.load_profile("hotseat")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with real clusters first, the slowest before all: where files run side by
     side, those mostly wait, the others fill the time, and none is left for the end."""
+    for item in items:  # files go side by side; those with browsers share a cluster
+        browsers = item.path.parent.name == "browser"
+        group = "browsers" if browsers else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
     real = {item.path for item in items if item.get_closest_marker("system")}
     slow = {item.path for item in items if item.get_closest_marker("slow")} & real
     items.sort(key=lambda item: (item.path not in slow, item.path not in real))

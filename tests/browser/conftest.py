@@ -18,7 +18,7 @@ NO_PLAYWRIGHT = "no playwright here: pip install '.[dev]'"
 """Why test files are skipped; they ask for it before they import the rig."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chromium, for all tests of this process."""
     from .rig import running_browser
@@ -27,7 +27,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
@@ -38,7 +38,7 @@ def cluster(
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def crowd(browser: Browser) -> Iterator[Crowd]:
     """People who have come before: a browser window of one's own takes a while."""
     from .rig import Crowd
