@@ -34,7 +34,7 @@ LOOK_S: Final = 1.0
 """Between two looks."""
 
 RATES_S: Final = 10.0
-"""Rates are of so long a time at most: of two looks in a row, most would see nothing of
+"""Rates are of about so long a time: of two looks in a row, most would see nothing of
 a match in which something happens every few seconds."""
 
 SHARDS_MAX: Final = 512
@@ -159,10 +159,16 @@ class ClusterView:
         )
 
     def _since(self, now_s: float) -> list[_Before]:
-        """The looks of the time that rates are of, the first one first."""
-        while self._before and self._before[0].survey.at_s < now_s - RATES_S:
-            self._before.popleft()
-        return list(self._before)
+        """The looks of the time that rates are of, the first one first.
+
+        It begins with the last look before that time: nothing within is missed.
+        """
+        looks = self._before
+        while len(looks) > 1 and looks[1].survey.at_s <= now_s - RATES_S:
+            looks.popleft()
+        if looks and looks[0].survey.at_s < now_s - 2 * RATES_S:
+            looks.popleft()  # nobody looked for long
+        return list(looks)
 
 
 class _Before(NamedTuple):

@@ -104,6 +104,6 @@ export function count(value) {
 /** A rate for people. @param {number} value */
 export function rate(value) {
   if (value >= 100) return count(Math.round(value));
-  if (value > 0 && value < 0.1) return "< 0.1";
+  if (value > 0 && value < 0.05) return "< 0.1";
   return value.toFixed(value && value < 10 ? 1 : 0);
 }
