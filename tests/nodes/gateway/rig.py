@@ -149,7 +149,10 @@ class Rig:
     """One node, one gateway, and whoever comes."""
 
     def __init__(
-        self, node: OneNode, tasks: TaskGroup, now_s: Callable[[], float]
+        self,
+        node: OneNode,
+        tasks: TaskGroup,
+        now_s: Callable[[], float] = time.time,
     ) -> None:
         self.node = node
         self.tokens = Tokens("test", lambda: KEYS, now_s=now_s)
