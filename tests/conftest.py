@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 import structlog
 from trio.testing import MockClock
+from xdist.scheduler import LoadFileScheduling
 
 # A busy machine is slow, not wrong: a test that hangs meets pytest's own timeout.
 hypothesis.settings.register_profile("hotseat", deadline=None, print_blob=True)
@@ -21,13 +22,24 @@ hypothesis.settings.load_profile("hotseat")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with real clusters first, the slowest before all: where files run side by
     side, those mostly wait, the others fill the time, and none is left for the end."""
-    for item in items:  # files go side by side; those with browsers share a cluster
-        browsers = item.path.parent.name == "browser"
-        group = "browsers" if browsers else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
     real = {item.path for item in items if item.get_closest_marker("system")}
     slow = {item.path for item in items if item.get_closest_marker("slow")} & real
     items.sort(key=lambda item: (item.path not in slow, item.path not in real))
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it is untyped
+    """Files go side by side; but those with browsers one after the other, since they
+    share a cluster."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "browsers" if file.startswith("tests/browser/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    """For `--dist loadfile`."""
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)

@@ -54,6 +54,7 @@ _STATUS: Mapping[str, int] = {
     "match_lost": 404,
     "match_running": 409,
     "missing_game": 501,
+    "no_signing_key": 501,
     "rate_limited": 429,
     "replay_impossible": 409,
     "token_wrong_match": 403,
@@ -133,10 +134,22 @@ class Api:
 
         return guarded
 
+    def signs(self) -> None:
+        """
+        Raises:
+            Refused: The gateway can only check tokens, not give any.
+        """
+        if not self.gateway.tokens.can_sign:
+            raise Refused(
+                "no_signing_key",
+                "Tokens come from elsewhere: no key of this gateway can sign.",
+            )
+
     async def create(self, request: Request) -> Response:
         """POST /api/matches"""
         grant = self.granted(request, "create")
         asked = await self.body(request, NewMatch)
+        self.signs()
         if asked.game == ROOM_GAME:
             raise Refused("unknown_game", "Lobbies are opened at /api/lobbies.")
         key = request.headers.get("idempotency-key", secrets.token_hex(16))
@@ -162,6 +175,7 @@ class Api:
         """POST /api/matches/{match}/tokens"""
         self.granted(request, "invite")
         asked = await self.body(request, NewToken)
+        self.signs()
         match = self.named(request)
         try:
             link = self._link(match, asked.epoch, asked.seat, asked.ttlS)

@@ -137,7 +137,7 @@ class Connection:
             grant = gateway.admit(self._query.get("token"), address)
             if grant.kind == "operator":
                 raise TokenError("token_wrong_scope")
-            grant.needs("watch", self.place[0])
+            grant.needs("play" if grant.seat else "watch", self.place[0])
         except TooManyFailures:
             self._refuse(CloseCode.FLOOD, "rate_limited")
         except TokenError as error:
@@ -216,9 +216,12 @@ class Connection:
         if self.session:
             self._renewal = Renewal(self._gateway, grant.of_place())
             said |= {"nextActionID": next_action, **self._renewal.fields()}
-            said["sessionToken"] = self._gateway.tokens.session(
-                self._renewal.grant, self.session, SESSION_TTL_S
-            )
+            tokens = self._gateway.tokens
+            if tokens.can_sign:
+                grant = self._renewal.grant
+                said["sessionToken"] = tokens.session(
+                    grant, self.session, SESSION_TTL_S
+                )
         self._conversation.tell(said)
 
     async def _serve(self, grant: Grant) -> None:

@@ -85,6 +85,7 @@ class LobbyApi(Api):
         else:
             subject = self.granted(request, "create").subject
         asked = await self.body(request, NewLobby)
+        self.signs()
         game = offered_game(gateway.games, asked.game, asked.version)
         if game is None:
             raise Refused("unknown_game", "There is no such game here: see /api/games.")
@@ -129,6 +130,7 @@ class LobbyApi(Api):
         lobby = self.named(request)
         grant = self.granted(request, "enter", lobby)
         asked = await self.body(request, NewGuest)
+        self.signs()
         user, name = secrets.token_hex(USER_ID_BYTES), clean_name(asked.name)
         link = guest_link(self.gateway, lobby, grant.epoch, user, name)
         return json_answer(link, 201)

@@ -26,12 +26,10 @@ class Renewal:
 
     def fields(self) -> dict[str, Any]:
         """What to tell of a newer token: itself, and until when it is good; nothing, as
-        long as the one before is good enough.
-
-        Raises:
-            KeyFileError: No key can sign.
-        """
+        long as the one before is good enough, or where another issuer gives them."""
         tokens, kind = self._gateway.tokens, self.grant.kind
+        if not tokens.can_sign:
+            return {}
         token = tokens.renewed(self.grant, self._gateway.options.token_ttl_s)
         if token is None:
             return {}

@@ -153,6 +153,11 @@ class Tokens:
         self._accepted += 1
         return grant
 
+    @property
+    def can_sign(self) -> bool:
+        """Whether a key here signs; else all are of an issuer elsewhere."""
+        return any(key.signs for key in self._keys().keys)
+
     def left_s(self, grant: Grant) -> float:
         """How long what it grants may still be used."""
         return max(0.0, grant.expires_s + self._leeway_s - self._now_s())

@@ -155,7 +155,8 @@ class Rig:
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self.node = node
-        self.tokens = Tokens("test", lambda: KEYS, now_s=now_s)
+        self.keys = KEYS
+        self.tokens = Tokens("test", lambda: self.keys, now_s=now_s)
         self.gateways: list[Gateway] = []
         self._apps: list[ASGIApp] = []
         self.pages: list[Page] = []
