@@ -81,6 +81,7 @@ class _BoundedStream(WSStream):
 
 
 _read_until_closed = TCPServer._read_data
+_serve_anybody = SocketListener.serve
 
 
 async def _read_then_end(self: TCPServer) -> None:
@@ -96,7 +97,13 @@ async def _serve_patiently(
     handler: Callable[[SocketStream], Awaitable[None]],
     task_group: TaskGroup | None = None,
 ) -> None:
-    """Accept for ever: what has no room waits in the queue, or is closed at once."""
+    """Accept for ever: what has no room waits in the queue, or is closed at once.
+
+    anycorn serves all its listeners in one group. Who listens without is not anycorn.
+    """
+    if task_group is None:
+        await _serve_anybody(self, handler)
+        return
     is_open = 0
 
     async def counted(stream: SocketStream) -> None:
@@ -106,7 +113,6 @@ async def _serve_patiently(
         finally:
             is_open -= 1
 
-    assert task_group is not None, "anycorn serves all listeners in one group"
     noted_s = -math.inf
     while True:
         try:

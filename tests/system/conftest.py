@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from .shell import Operator, running_cluster
 
@@ -14,7 +16,9 @@ from .shell import Operator, running_cluster
 def operator(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Operator:
-    """Someone who asks, and changes things."""
+    """Someone who asks, and changes things. What the test's own clients log is not
+    among the answers."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
     return Operator(monkeypatch, capsys)
 
 

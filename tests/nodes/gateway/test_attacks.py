@@ -347,3 +347,20 @@ async def nothing_left() -> None:
 def test_nothing_is_left_of_those_who_attacked() -> None:
     """After hundreds of all kinds memory is where it was after the first few."""
     anyio.run(nothing_left)
+
+
+async def test_other_listeners_of_the_process_are_served_as_ever() -> None:
+    """Those of pages with metrics, and of proxies, which are no players' door."""
+    bounded_server.bound_server()
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+
+    async def answer(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.send(b"as ever")
+
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, answer)
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            assert await stream.receive() == b"as ever"
+        tasks.cancel_scope.cancel()
