@@ -28,11 +28,12 @@ from ..client import (
     WatchEnded,
 )
 from ..telemetry import get_logger
-from ..tokens import Grant, TokenError
+from ..tokens import Grant
+from .admission import admit
 from .bucket import Bucket
 from .close_code import CloseCode, close_code_of
 from .conversation import Command, Conversation, Dispatch, Look, Undo, WrongSeat
-from .gateway import Gateway, TooManyFailures
+from .gateway import Gateway
 from .messages import Heartbeat, MalformedMessage, read_message
 from .renewal import Renewal
 from .signal import Signal
@@ -127,30 +128,16 @@ class Connection:
 
     def _admitted(self) -> Grant | None:
         """What the token grants; None: nothing, and why is said in closing."""
-        gateway, socket = self._gateway, self._socket
-        address = "" if socket.client is None else socket.client.host
-        headers = socket.headers
-        if not gateway.origins.allow(headers.get("origin"), headers.get("host")):
-            self._refuse(CloseCode.FORBIDDEN, "wrong_origin")
-            return None
-        try:
-            grant = gateway.admit(self._query.get("token"), address)
-            if grant.kind == "operator":
-                raise TokenError("token_wrong_scope")
-            grant.needs("play" if grant.seat else "watch", self.place[0])
-        except TooManyFailures:
-            self._refuse(CloseCode.FLOOD, "rate_limited")
-        except TokenError as error:
-            elsewhere = error.code in ("token_wrong_match", "token_wrong_scope")
-            code = CloseCode.FORBIDDEN if elsewhere else CloseCode.UNAUTHORIZED
-            self._refuse(code, error.code)
-        else:
-            if gateway.stopping:
-                self._refuse(CloseCode.RESTART, "stopping")
-            elif gateway.full:
-                self._refuse(CloseCode.AGAIN, "busy")
-            else:
-                return grant
+        found = admit(
+            self._gateway,
+            self._socket,
+            self._query.get("token"),
+            self.place[0],
+            lambda grant: "play" if grant.seat else "watch",
+        )
+        if isinstance(found, Grant):
+            return found
+        self._refuse(*found)
         return None
 
     def _refuse(self, code: CloseCode, reason: str) -> None:

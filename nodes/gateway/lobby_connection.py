@@ -22,11 +22,12 @@ from ..client import ClientError, WatchEnded
 from ..lobby.door import PRESENCES_PER_RESERVATION, Door
 from ..lobby.room_view import RoomView, read_room
 from ..telemetry import get_logger
-from ..tokens import Grant, TokenError, clean_name
+from ..tokens import Grant, clean_name
+from .admission import admit
 from .bucket import Bucket
 from .close_code import CloseCode, close_code_of
 from .connection import CLOSE_S, FLOOD_MAX, SILENT_BEATS_MAX
-from .gateway import Gateway, TooManyFailures
+from .gateway import Gateway
 from .lobby_conversation import Ask, GoToMatch, LobbyConversation
 from .lobby_links import welcome
 from .lobby_messages import read_lobby_message
@@ -89,28 +90,13 @@ class LobbyConnection:
 
     def _admitted(self) -> Grant | None:
         """What the token grants; None: nothing, and why is said in closing."""
-        gateway, socket = self._gateway, self._socket
-        address = "" if socket.client is None else socket.client.host
-        headers = socket.headers
-        if not gateway.origins.allow(headers.get("origin"), headers.get("host")):
-            self._refuse(CloseCode.FORBIDDEN, "wrong_origin")
-            return None
-        try:
-            grant = gateway.admit(socket.query_params.get("token"), address)
-            grant.needs("lobby", self.place[0])
-        except TooManyFailures:
-            self._refuse(CloseCode.FLOOD, "rate_limited")
-        except TokenError as error:
-            elsewhere = error.code in ("token_wrong_match", "token_wrong_scope")
-            code = CloseCode.FORBIDDEN if elsewhere else CloseCode.UNAUTHORIZED
-            self._refuse(code, error.code)
-        else:
-            if gateway.stopping:
-                self._refuse(CloseCode.RESTART, "stopping")
-            elif gateway.full:
-                self._refuse(CloseCode.AGAIN, "busy")
-            else:
-                return grant
+        token = self._socket.query_params.get("token")
+        found = admit(
+            self._gateway, self._socket, token, self.place[0], lambda _: "lobby"
+        )
+        if isinstance(found, Grant):
+            return found
+        self._refuse(*found)
         return None
 
     def _refuse(self, code: CloseCode, reason: str) -> None:
