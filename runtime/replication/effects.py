@@ -64,6 +64,7 @@ class Effects:
         "_group_begins",
         "alarms",
         "committed",
+        "committed_entries",
         "confirmed",
         "demoted",
         "feeds",
@@ -150,6 +151,7 @@ class Effects:
         self.journal: list[JournalOp] = []
         self.sends: list[Send] = []
         self.committed: list[Committed] = []
+        self.committed_entries = 0
         self.serving: list[Serving] = []
         self.confirmed: list[Confirmed] = []
         self.feeds: list[Feed] = []

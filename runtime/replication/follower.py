@@ -16,8 +16,8 @@ Rules:
    wiped, and the owner's states take its place.
 5. What is acknowledged is what the owner's frames have shown to be equal, and is
    durable. The log may be longer: that tail may be of an older epoch.
-6. Committed entries go to the host at once; what is beyond the commit does not, so no
-   state is ever rolled back.
+6. Committed entries go to the host, a bounded number in one turn of the node; what is
+   beyond the commit does not, so no state is ever rolled back.
 7. An echo says: at this moment I have promised your epoch, and no claim of mine is on
    its way. Silence says nothing.
 8. After a start nothing is acknowledged until the record was read, or a promise was
@@ -60,6 +60,7 @@ class Follower:
         "matched",
         "owner",
         "taker",
+        "withholds",
     )
 
     def __init__(self, context: Context) -> None:
@@ -74,6 +75,8 @@ class Follower:
         """The newest wall clock of an owner that was heard of."""
         self.claiming = False
         """A claim of this replica is being prepared or on its way."""
+        self.withholds = False
+        """More is committed than could be handed on in this turn."""
         self.taker = InstallTaker(context)
         self._serial = 0
         self._frame_waits = False
@@ -164,9 +167,7 @@ class Follower:
                 self._acked = seq
                 self._frame_waits = seq < self.matched
                 self._acknowledge(seq)
-        seq = min(self._owner_commit, self.matched, data.durable_seq)
-        if seq > data.commit:
-            data.commit_to(seq)
+        self._hand_on(min(self._owner_commit, self.matched, data.durable_seq))
 
     def disk_ok(self) -> None:
         """The disk takes writes again."""
@@ -315,6 +316,15 @@ class Follower:
     def _fence(self, node: str, epoch: int) -> None:
         fenced = Fenced(self._context.shard, self._context.data.promised)
         self._context.effects.send(node, fenced)
+
+    def _hand_on(self, seq: int) -> None:
+        """All up to `seq` is committed: give the host what it may have in this turn."""
+        context, data = self._context, self._context.data
+        room = context.options.applied_entries_max - context.effects.committed_entries
+        now = min(seq, data.commit + max(0, room))
+        if now > data.commit:
+            data.commit_to(now)
+        self.withholds = now < seq
 
     def _acknowledge(self, seq: int) -> None:
         context = self._context

@@ -50,6 +50,9 @@ class ReplicationOptions:
     """Committed entries kept in memory for learners; who is further behind is sent
     states."""
     kept_bytes: int = 4 * 1024 * 1024
+    applied_entries_max: int = 128
+    """Committed entries that replicas which follow give their host in one turn: many
+    that catch up at once must not hold up the rest of the node."""
     uncommitted_entries: int = 8192
     """Entries of a shard that may wait for a commit; then proposals are refused."""
 

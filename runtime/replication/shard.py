@@ -406,6 +406,8 @@ class ShardReplica:
             # Else it waits for the disk, or for the record.
             retry_at = self.register.retry_at
             return retry_at if retry_at > now_ms else None
+        if self.follower.withholds:
+            return now_ms
         due = self.takeover.due_ms()
         if due is not None and due <= now_ms:
             return now_ms + self.context.options.heartbeat_ms

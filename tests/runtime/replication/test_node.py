@@ -8,6 +8,7 @@ import pytest
 from hotseat.runtime.control_plane import ShardRecord, encode_record
 from hotseat.runtime.coordinator import WRITES_MAX, Write
 from hotseat.runtime.replication.options import ReplicationOptions
+from hotseat.runtime.replication.output import Output
 from hotseat.runtime.replication.recovery import RecoveryOrder
 from hotseat.runtime.testing.replica_cluster import CasFate, ReplicaCluster
 
@@ -170,6 +171,30 @@ def test_a_silent_follower_leaves_and_comes_back() -> None:
     cluster.cut = set()
     cluster.until(cluster.settled)
     assert_copies_agree(cluster)
+
+
+def test_shards_that_catch_up_at_once_do_not_hold_up_their_node() -> None:
+    """What one turn gives the host is bounded for the node, not for each shard."""
+    options = ReplicationOptions(applied_entries_max=3)
+    cluster = started(nodes=2, shards=6, copies=2, options=options)
+    cluster.cut = {("n1", "n2"), ("n2", "n1")}
+    owned = [shard for shard in range(6) if cluster.owner(shard) == "n1"]
+    for shard in owned * 5:
+        cluster.propose(shard, "late")
+    cluster.settle()
+    behind, turns = cluster.processes["n2"], []
+    collect = behind.core.collect
+
+    def counted(now_ms: int, clock_ms: int | None = None) -> Output:
+        output = collect(now_ms, clock_ms)
+        turns.append(sum(len(committed.entries) for committed in output.committed))
+        return output
+
+    behind.core.collect = counted  # type: ignore[method-assign]
+    cluster.cut = set()
+    cluster.until(lambda: sum(turns) == 5 * len(owned))
+    assert_copies_agree(cluster)
+    assert max(turns) == 3
 
 
 def test_a_follower_whose_process_is_gone_leaves_at_once() -> None:

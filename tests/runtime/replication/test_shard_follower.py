@@ -17,6 +17,7 @@ from hotseat.runtime.replication.message import (
     Nacked,
     Probe,
 )
+from hotseat.runtime.replication.options import ReplicationOptions
 from hotseat.runtime.replication.output import Appended, Promised, Truncated
 from hotseat.runtime.replication.recovered import RecoveredShard
 
@@ -25,9 +26,14 @@ from .stage import Bench, Replica
 T = TypeVar("T")
 
 
-def follower(*, disk: bool = False, recovered: RecoveredShard | None = None) -> Bench:
+def follower(
+    *,
+    disk: bool = False,
+    recovered: RecoveredShard | None = None,
+    options: ReplicationOptions | None = None,
+) -> Bench:
     """One replica "b", in sync with an owner "a" of epoch 1 that is not here."""
-    bench = Bench("b", want="ab", disk=disk)
+    bench = Bench("b", want="ab", disk=disk, options=options)
     replica = bench.start("b", recovered, ident="b-data")
     replica.durable = not disk
     isr = (("a", "a-data"), ("b", "b-data"))
@@ -179,6 +185,43 @@ def test_only_what_is_known_to_be_equal_is_applied() -> None:
     tell(bench, append(1, (0, 0), *entries(1, 1, "x", "y"), commit=0))
     tell(bench, append(2, (1, 1), serial=2, commit=2))
     assert bench["b"].committed == ["x"]
+
+
+def test_what_is_committed_is_handed_on_a_bounded_number_in_a_turn() -> None:
+    """All of it is acknowledged at once; the host is not held up by a long tail."""
+    bench = follower(options=ReplicationOptions(applied_entries_max=2))
+    bench.read("b")
+    names = ["v", "w", "x", "y", "z"]
+    tell(bench, append(1, (0, 0), *entries(1, 1, *names), commit=5))
+    core = bench["b"].core
+    assert [a.seq for a in answers(bench["b"], Acked)] == [5]
+    for handed_on in (2, 4):
+        assert bench["b"].committed == names[:handed_on]
+        assert core.due_ms() == bench.now
+        bench.now += 1
+        core.tick(bench.now)
+        bench.settle("b")
+    assert bench["b"].committed == names
+    due_ms = core.due_ms()
+    assert due_ms is None or due_ms > bench.now
+
+
+def test_a_claim_hands_on_all_that_was_withheld() -> None:
+    """Whoever takes over serves nothing before its host has all that is committed."""
+    bench = Bench("abc", options=ReplicationOptions(applied_entries_max=1))
+    bench.begin()
+    owner = bench.owner()
+    assert owner == "a"
+    names = [f"m{n}" for n in range(20)]
+    bench.propose("a", *names)
+    bench.run()
+    bench.propose("a", "last")
+    bench.run()
+    assert bench["b"].committed != names
+    bench.kill("a")
+    bench.pass_ms(3000)
+    assert bench.owner() == "b"
+    assert bench["b"].committed == [*names, "last"]
 
 
 def test_before_the_record_is_read_nothing_is_acknowledged() -> None:
