@@ -234,6 +234,8 @@ def test_a_match_is_played_by_keys_alone(cluster: Cluster, come: Come) -> None:
     moves = ["Enter", "ArrowDown Enter", "ArrowRight Enter", "ArrowRight Enter"]
     for number, keys in enumerate([*moves, "ArrowRight Enter"]):
         player = players[number % 2]
+        # "Your turn" may still be that of the move before, whose answer is not here yet
+        expect(player.page.locator(".choosable")).to_have_count(9 - number)
         player.sees("Your turn")
         for key in keys.split():
             player.page.keyboard.press(key)
