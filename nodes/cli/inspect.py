@@ -102,9 +102,10 @@ def _from_cluster(
 
     from ...engine.replay.late_records import LateRecords
     from ..inspect.model import InspectModel
+    from ..operator.until_owned import until_owned
     from ..replay.saved_match import saved_log
 
-    revisions, unread = anyio.run(feed.fetch_unread)
+    revisions, unread = anyio.run(until_owned, feed.fetch_unread)
     records = LateRecords(unread)
     marks, upgrades = feed.take_marks(), feed.upgrades
     saved = saved_log(feed.match, records, marks, revisions, upgrades)

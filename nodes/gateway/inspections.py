@@ -30,6 +30,7 @@ from ...engine.replay.log_file import is_log_file, read_log_file
 from ...engine.replay.timeline import Timeline, open_timeline
 from ...runtime.games import GameRegistry, UnknownGame, machine_finder
 from ..operator.match_feed import FeedBroken, MatchFeed
+from ..operator.until_owned import until_owned
 from ..operator_error import OperatorError
 from ..replay.saved_match import SavedMatch, saved_log
 from .inspected import ROWS_MAX, frames_of, graph_of, head_of, rows_of
@@ -149,7 +150,7 @@ class Inspection:
         return await self._read(read)
 
     async def _begin(self, feed: MatchFeed, games: GameRegistry) -> None:
-        revisions, unread = await feed.fetch_unread()
+        revisions, unread = await until_owned(feed.fetch_unread)
         records, marks = LateRecords(unread), feed.take_marks()
         saved = saved_log(feed.match, records, marks, revisions, feed.upgrades)
         self._timeline = await self._run(lambda: _timeline(saved, games))

@@ -22,6 +22,7 @@ from .doors import Doors, find_doors
 from .match_feed import MatchFeed
 from .rows import read_row
 from .trace_rows import ExplainedRow, MomentRow, NodeTraceRow, RecordRow
+from .until_owned import until_owned
 
 __all__ = ["ActionKey", "explain", "read_target"]
 
@@ -74,9 +75,10 @@ async def explain(
     Raises:
         OperatorError: cluster_unreachable, unknown_match, no_such_record, …
     """
-    doors = await find_doors(await find_cluster(place))
+    home = await find_cluster(place)
     log = _Log(MatchFeed(place, match), match)
     await log.read()
+    doors = await find_doors(home)  # not before: reading may have outlasted a node
     record = log.find(target)
     if record is None and isinstance(target, int):
         raise log.problem or OperatorError(
@@ -104,7 +106,7 @@ class _Log:
 
     async def read(self) -> None:
         try:
-            self._revisions, unread = await self._feed.fetch_unread()
+            self._revisions, unread = await until_owned(self._feed.fetch_unread)
         except OperatorError as error:
             self.problem = error
         else:

@@ -21,15 +21,21 @@ from ...engine.snapshot import Snapshot
 from ...runtime.codec import unpack
 from ...runtime.errors import CodecError
 from ...runtime.lifecycle import ActorState
+from ..cluster_dir import ClusterDir
 from ..exit_codes import ExitCode
 from ..operator_error import OperatorError
 from .ask_cluster import ask_all, find_cluster
 from .ask_door import DoorUnreachable, ask_door
-from .doors import find_doors
+from .doors import Elsewhere, find_doors
 
-__all__ = ["FeedBroken", "MatchFeed"]
+__all__ = ["NOBODY_ANSWERS", "FeedBroken", "MatchFeed"]
+
+NOBODY_ANSWERS: Final = "cluster_unreachable"
 
 _ELSEWHERE: Final = "moved"
+
+_NOT_NOW: Final = "retry"
+"""Of an owner that has the match, and cannot give it yet."""
 
 
 class FeedBroken(OperatorError):
@@ -117,8 +123,7 @@ class MatchFeed:
                 self._door = None
                 if error.code != _ELSEWHERE:
                     raise self._refusal(error) from error
-        home = await find_cluster(self._place)
-        doors = await find_doors(home)
+        doors = await find_doors(await self._home())
         answers = await ask_all(doors, "records", match=self.match, first=first)
         owners = {
             node: answer for node, answer in answers.items() if isinstance(answer, dict)
@@ -130,15 +135,25 @@ class MatchFeed:
         errors = [each for each in answers.values() if isinstance(each, OperatorError)]
         raise self._nobody(errors)
 
+    async def _home(self) -> ClusterDir:
+        try:
+            return await find_cluster(self._place)
+        except DoorUnreachable as error:
+            if self._epoch is None:
+                raise  # more likely a wrong address than a node that is just restarted
+            raise FeedBroken(
+                error.code, error.message, hint=error.hint, exit_code=error.exit_code
+            ) from error
+
     def _nobody(self, errors: list[OperatorError]) -> OperatorError:
         """Why no node gave an answer."""
-        present = [each for each in errors if not isinstance(each, DoorUnreachable)]
+        present = [each for each in errors if not _is_down(each)]
         for error in present:
             if error.code != _ELSEWHERE:
                 return self._refusal(error)
         if not present:
             return FeedBroken(
-                "cluster_unreachable",
+                NOBODY_ANSWERS,
                 "no node of the cluster answers",
                 hint="hotseat up starts a cluster; --dir or --cluster names one",
                 exit_code=ExitCode.UNREACHABLE,
@@ -148,6 +163,8 @@ class MatchFeed:
         )
 
     def _refusal(self, error: OperatorError) -> OperatorError:
+        if error.code == _NOT_NOW:
+            return FeedBroken(error.code, error.message)
         if error.code == "unknown_match" and self._count:
             return self._lost()
         if error.code == "unknown_match":
@@ -197,6 +214,13 @@ class MatchFeed:
         return OperatorError(
             "malformed_log", f"the log of match {self.match} is unreadable: {error}"
         )
+
+
+def _is_down(error: OperatorError) -> bool:
+    """Whether it is a node's that may just be started again, like any that is down."""
+    if isinstance(error, Elsewhere):
+        return not error.registered
+    return isinstance(error, DoorUnreachable)
 
 
 class _Row(msgspec.Struct, gc=False):

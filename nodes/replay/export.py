@@ -13,17 +13,11 @@ from ..exit_codes import ExitCode
 from ..operator.ask_cluster import cluster_unreachable, find_cluster
 from ..operator.match_feed import MatchFeed
 from ..operator.match_search import show_match
+from ..operator.until_owned import until_owned
 from ..operator_error import OperatorError
 from ..telemetry import structured_logging
 
 __all__ = ["fetch_committed", "fetch_records"]
-
-TAKEOVER_S = 10.0
-"""A shard has another owner well before."""
-
-AGAIN_S = 0.1
-
-_AGAIN = frozenset({"no_owner", "retry"})
 
 
 def fetch_records(place: Path | str, match: str, epoch: int | None) -> list[Record]:
@@ -52,19 +46,7 @@ def fetch_committed(place: Path | str, match: str) -> list[Record]:
             match's node says.
     """
     _check_id(match)
-    return anyio.run(_fetch_committed, place, match)
-
-
-async def _fetch_committed(place: Path | str, match: str) -> list[Record]:
-    feed = MatchFeed(place, match)
-    until_s = anyio.current_time() + TAKEOVER_S
-    while True:
-        try:
-            return await feed.fetch()
-        except OperatorError as error:
-            if error.code not in _AGAIN or anyio.current_time() >= until_s:
-                raise
-        await anyio.sleep(AGAIN_S)
+    return anyio.run(until_owned, MatchFeed(place, match).fetch)
 
 
 def _check_id(match: str) -> None:

@@ -9,6 +9,7 @@ from hotseat.engine.record import Record, RecordKind
 from hotseat.nodes.chaos.cluster import ChaosCluster, ClusterPlan, chaos_cluster
 from hotseat.nodes.client import Accepted, Client, RemoteMatch, Seat, connect
 from hotseat.nodes.operator.match_feed import MatchFeed
+from hotseat.nodes.operator.until_owned import until_owned
 from hotseat.runtime.match_id import shard_of
 
 __all__ = ["PATIENT_S", "Table", "seated", "table"]
@@ -39,7 +40,9 @@ class Table:
         return outcome
 
     async def actions(self) -> list[Record]:
-        records = await MatchFeed(self.cluster.home.path, self.match.id).fetch()
+        records = await until_owned(
+            MatchFeed(self.cluster.home.path, self.match.id).fetch
+        )
         return [record for record in records if record.kind is RecordKind.ACTION]
 
     async def check(self, accepted: list[Accepted]) -> None:

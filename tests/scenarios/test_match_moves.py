@@ -25,6 +25,7 @@ from hotseat.nodes.client import (
 )
 from hotseat.nodes.operator.ask import operate
 from hotseat.nodes.operator.match_feed import MatchFeed
+from hotseat.nodes.operator.until_owned import until_owned
 from hotseat.nodes.operator_error import OperatorError
 from hotseat.runtime.match_id import shard_of
 
@@ -120,7 +121,7 @@ async def test_b68_a_match_is_moved_twenty_times_under_load(
                 await anyio.sleep(PACE_S)
             player.enough.set()
         assert player.longest_s < PAUSE_S_MAX
-        records = await MatchFeed(cluster.home.path, match.id).fetch()
+        records = await until_owned(MatchFeed(cluster.home.path, match.id).fetch)
         actions = [record for record in records if record.kind is RecordKind.ACTION]
         assert [r.index for r in actions] == [a.index for a in player.accepted]
         assert [r.input["payload"] for r in actions] == list(range(len(actions)))

@@ -20,6 +20,7 @@ from hotseat.nodes.client import (
     connect,
 )
 from hotseat.nodes.operator.match_feed import MatchFeed
+from hotseat.nodes.operator.until_owned import until_owned
 from tests.nodes.coordinators.etcd_cluster import needs_etcd
 from tests.system.machines import Machine, machines
 from tests.system.test_rolling import check, check_whole, played
@@ -99,6 +100,6 @@ async def outlast(nodes: list[Machine]) -> None:
             enough.set()
     for table, moves in zip(tables, before, strict=True):
         assert 0 < moves < len(table.accepted)
-        records = await MatchFeed(home, table.match.id).fetch()
+        records = await until_owned(MatchFeed(home, table.match.id).fetch)
         places = [r.index for r in records if r.kind is RecordKind.ACTION]
         assert places == [outcome.index for outcome in table.accepted]

@@ -330,3 +330,15 @@ async def test_a_match_of_which_nobody_tells_more_stays_on_the_page(
     shown = fits(await rig.get(place), "TimelineBody")
     assert (shown["status"], shown["head"]) == ("away", 1)
     assert shown["problem"]["code"] == "cluster_unreachable"
+
+
+async def test_a_match_whose_owner_has_just_died_is_opened_even_so(
+    rig: OperatorRig,
+    autojump_clock: object,
+) -> None:
+    """Whoever opens it waits for the next owner, and is told of no failure."""
+    duel = await Duel.begin(rig, 4)
+    await rig.world.kill(await rig.operated.owner(duel.id))
+    answer = await rig.get(f"/api/matches/{duel.id}/timeline")
+    shown = fits(answer, "TimelineBody")
+    assert (shown["status"], shown["head"]) == ("live", 1)

@@ -173,6 +173,18 @@ async def test_after_a_failover_the_new_owner_says_what_it_knows(
     assert found.frames
 
 
+async def test_a_takeover_is_waited_for(
+    world: NodeWorld, operator: Operated, autojump_clock: object
+) -> None:
+    """The owner has just died, and there is no other yet: the log is told even so."""
+    async with world.client() as client:
+        match, seat = await play(client)
+        await world.kill(await operator.owner(match))
+        found = await explained(match, ActionKey("0", seat.session, 1))
+    assert found.outcome == "accepted"
+    assert not any("could not be read" in note for note in found.notes)
+
+
 async def test_what_cannot_be_asked_for_is_refused(
     world: NodeWorld, operator: Operated, autojump_clock: object
 ) -> None:

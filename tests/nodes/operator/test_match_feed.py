@@ -16,9 +16,10 @@ from hotseat.engine.replay import Recording, open_timeline
 from hotseat.engine.replay.late_records import LateRecords
 from hotseat.nodes.cluster_dir import ClusterDir
 from hotseat.nodes.nng_door import DoorServer
-from hotseat.nodes.operator.door import Door, DoorError
+from hotseat.nodes.operator.door import Door, DoorError, Operation
 from hotseat.nodes.operator.match_feed import FeedBroken, MatchFeed
 from hotseat.nodes.operator.match_records import give_records
+from hotseat.nodes.operator.until_owned import until_owned
 from hotseat.nodes.operator_error import OperatorError
 from hotseat.runtime.codec import pack, unpack
 from hotseat.runtime.match_id import match_id
@@ -43,7 +44,11 @@ def home(tmp_path: Path) -> ClusterDir:
 @asynccontextmanager
 async def door(home: ClusterDir, node: str, records: Answer) -> AsyncIterator[None]:
     """The command door of a node."""
-    async with DoorServer(home.door(node), Door({"records": records}).answer):
+    known: dict[str, Operation] = {
+        "records": records,
+        "identify": lambda asked: {"dir": str(home.path)},
+    }
+    async with DoorServer(home.door(node), Door(known).answer):
         yield
 
 
@@ -143,6 +148,56 @@ async def test_an_owner_that_changes_is_found_again(home: ClusterDir) -> None:
             await node.act(match, "0", 1, "add", 1)
             async with door(home, "n2", give):
                 assert [each.index for each in await feed.fetch()] == [3]
+
+
+async def test_who_reads_once_is_told_nothing_of_a_hand_over(home: ClusterDir) -> None:
+    """Between two owners nobody gives the log, and then the next one does."""
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        between = ["moved", "moved", "retry"]
+
+        def give(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+            if between:
+                raise DoorError(between.pop(0), "No.")
+            return give_records(node.supervisor, asked)
+
+        async with door(home, "n1", no("moved")), door(home, "n2", give):
+            found = await until_owned(MatchFeed(home.path, match).fetch)
+        assert [record.index for record in found] == [0, 1, 2]
+        assert between == []
+
+
+async def test_a_follower_is_told_whenever_asking_again_may_help(
+    home: ClusterDir,
+) -> None:
+    """The owner has the match and cannot give it yet; the only door that is known is
+    shut, which was open before."""
+    async with node_stage(race()) as node:
+        match = await node.seated("race")
+        feed = MatchFeed(home.door("n1"), match)
+        assert await code(feed) == "door_unreachable"
+        give = partial(give_records, node.supervisor)
+        async with door(home, "n1", give):
+            assert len(await feed.fetch()) == 3
+        for shut, said in ((False, "retry"), (True, "door_unreachable")):
+            async with door(home, "n2" if shut else "n1", no("retry")):
+                with pytest.raises(FeedBroken) as caught:
+                    await feed.fetch()
+            assert caught.value.code == said
+        async with door(home, "n1", give):
+            assert await feed.fetch() == []
+
+
+async def test_a_node_that_is_not_registered_now_may_be_the_next_owner(
+    home: ClusterDir,
+) -> None:
+    """One on another machine is started again: that is no last word."""
+    away = {"n3": {"registered": False, "door": "tcp://192.0.2.1:1"}}
+    door = Door({"records": no("moved"), "nodes": lambda asked: {"nodes": away}})
+    async with DoorServer(home.door("n1"), door.answer):
+        with pytest.raises(FeedBroken) as caught:
+            await MatchFeed(home.path, match_id("local", "key")).fetch()
+    assert caught.value.code == "no_owner"
 
 
 async def test_a_match_that_is_not_there_is_one_clear_error(home: ClusterDir) -> None:

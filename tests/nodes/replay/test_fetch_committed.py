@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hotseat.engine.record import Record
+from hotseat.nodes.operator import until_owned
 from hotseat.nodes.operator.match_feed import FeedBroken
 from hotseat.nodes.operator_error import OperatorError
 from hotseat.nodes.replay import export
@@ -30,7 +31,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             return []
 
     monkeypatch.setattr(export, "MatchFeed", Feed)
-    monkeypatch.setattr(export, "AGAIN_S", 0.001)
+    monkeypatch.setattr(until_owned, "PAUSE_S_MIN", 0.001)
     return codes
 
 
@@ -48,4 +49,4 @@ def test_not_for_ever(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(OperatorError) as caught:
             fetch_committed(Path(), MATCH)
         assert (caught.value.code, len(said)) == (code, left)
-        monkeypatch.setattr(export, "TAKEOVER_S", 0.0)
+        monkeypatch.setattr(until_owned, "TAKEOVER_S", 0.0)
