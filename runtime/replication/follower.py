@@ -16,8 +16,9 @@ Rules:
    wiped, and the owner's states take its place.
 5. What is acknowledged is what the owner's frames have shown to be equal, and is
    durable. The log may be longer: that tail may be of an older epoch.
-6. Committed entries go to the host, a bounded number in one turn of the node; what is
-   beyond the commit does not, so no state is ever rolled back.
+6. Committed entries go to the host at once; what is beyond the commit does not, so no
+   state is ever rolled back. A learner that catches up gives them little by little, and
+   acknowledges no more: it is in sync when its states are.
 7. An echo says: at this moment I have promised your epoch, and no claim of mine is on
    its way. Silence says nothing.
 8. After a start nothing is acknowledged until the record was read, or a promise was
@@ -43,6 +44,9 @@ from .message import (
 )
 
 __all__ = ["Follower"]
+
+FAR_BEHIND = 256
+"""A learner gives its host one entry more in each turn for so many that it lacks."""
 
 
 class Follower:
@@ -76,7 +80,7 @@ class Follower:
         self.claiming = False
         """A claim of this replica is being prepared or on its way."""
         self.withholds = False
-        """More is committed than could be handed on in this turn."""
+        """As a learner, it has not yet given the host all that is committed."""
         self.taker = InstallTaker(context)
         self._serial = 0
         self._frame_waits = False
@@ -158,16 +162,15 @@ class Follower:
 
     def settle(self) -> None:
         """Acknowledge what is durable, and hand on what is committed."""
-        data = self._context.data
-        data.flush()
+        self._context.data.flush()
         self.taker.settle()
+        self._hand_on()
         if self._frame_waits and self._may_acknowledge():
             seq = self._answer_seq()
             if seq == self.matched or seq > self._acked:
                 self._acked = seq
                 self._frame_waits = seq < self.matched
                 self._acknowledge(seq)
-        self._hand_on(min(self._owner_commit, self.matched, data.durable_seq))
 
     def disk_ok(self) -> None:
         """The disk takes writes again."""
@@ -199,8 +202,9 @@ class Follower:
         return prev_seq < log.base_seq or log.epoch_at(prev_seq) == prev_epoch
 
     def _answer_seq(self) -> int:
-        """Rule 5: what is shown to be equal, never the length of the log."""
-        return min(self.matched, self._context.data.durable_seq)
+        """Rule 5: what is shown to be equal, never the length of the log; rule 6."""
+        data = self._context.data
+        return data.commit if self.withholds else min(self.matched, data.durable_seq)
 
     def _may_acknowledge(self) -> bool:
         """A promise that a crash could forget is none; and while a claim is on its
@@ -317,14 +321,22 @@ class Follower:
         fenced = Fenced(self._context.shard, self._context.data.promised)
         self._context.effects.send(node, fenced)
 
-    def _hand_on(self, seq: int) -> None:
-        """All up to `seq` is committed: give the host what it may have in this turn."""
+    def _hand_on(self) -> None:
+        """Rule 6: give the host what is committed, or what it may have in this turn."""
         context, data = self._context, self._context.data
-        room = context.options.applied_entries_max - context.effects.committed_entries
-        now = min(seq, data.commit + max(0, room))
-        if now > data.commit:
-            data.commit_to(now)
-        self.withholds = now < seq
+        seq = min(self._owner_commit, self.matched, data.durable_seq)
+        behind = seq - data.commit
+        now = behind if context.in_isr() else min(behind, self._room(behind))
+        if now > 0:
+            data.commit_to(data.commit + now)
+        self.withholds = now < behind
+
+    def _room(self, behind: int) -> int:
+        """What all may have, or this one's share: none stands still, and who is far
+        behind comes nearer however much is played."""
+        options, effects = self._context.options, self._context.effects
+        share = 1 + behind // FAR_BEHIND
+        return max(share, options.catch_up_entries - effects.committed_entries)
 
     def _acknowledge(self, seq: int) -> None:
         context = self._context

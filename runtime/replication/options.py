@@ -50,9 +50,12 @@ class ReplicationOptions:
     """Committed entries kept in memory for learners; who is further behind is sent
     states."""
     kept_bytes: int = 4 * 1024 * 1024
-    applied_entries_max: int = 128
-    """Committed entries that replicas which follow give their host in one turn: many
-    that catch up at once must not hold up the rest of the node."""
+    catch_up_entries: int = 16
+    """Committed entries that all learners of a node together give their host in one
+    turn, and a little more if they are far behind: many that catch up at once must not
+    hold up the rest of the node."""
+    catch_up_pause_ms: int = 5
+    """Until the next such turn."""
     uncommitted_entries: int = 8192
     """Entries of a shard that may wait for a commit; then proposals are refused."""
 

@@ -147,7 +147,7 @@ def draw_settings(seed: int) -> Settings:
         append_entries_max=draw.choice([2, 16, 512, 512]),
         window_entries=draw.choice([16, 256, 4096]),
         uncommitted_entries=draw.choice([64, 8192]),
-        applied_entries_max=random.Random(f"applied {seed}").choice([1, 3, 128, 128]),
+        catch_up_entries=random.Random(f"catch up {seed}").choice([1, 3, 16, 16]),
     )
     players = draw.choice([4, 6, 8])
     chosen = draw.sample(FAULTS_FIRST, draw.randint(3, 14))
