@@ -22,12 +22,16 @@ from typing import ClassVar
 
 __all__ = ["Collector", "CollectorStatistics", "bounded_pauses"]
 
-YOUNG = 5_000
-"""Objects made before the youngest are looked at; 700 is meant for small programs."""
+YOUNG = 1_000
+"""Objects made before the youngest are looked at. Each is looked at three times in its
+life, whatever the numbers are here; they say how many at once. A thousand take 1 ms
+or two."""
 
-MIDDLE = 4
-"""Looks at the youngest before those that survived them are looked at as well. Ten is
-usual, and 50,000 objects take 40 ms."""
+MIDDLE = 3
+"""Looks at the youngest before those that survived them are looked at as well."""
+
+OLD = 1
+"""Looks at those before all that is not set aside is: at most 8,000 objects."""
 
 HOLD_S = 0.5
 """How long nothing is collected from each `hold` on."""
@@ -39,10 +43,13 @@ hundred thousand objects in that time."""
 WALKED_MIN = 500_000
 """Objects set aside below which nothing is walked again."""
 
+COUNTED_EVERY = 64
+"""Full collections between two counts of what is set aside: a count walks it all."""
+
 
 @dataclass(frozen=True, slots=True)
 class CollectorStatistics:
-    """`set_aside` is now; the others count since the start."""
+    """`set_aside` is as counted last; the others count since the start."""
 
     GAUGES: ClassVar[frozenset[str]] = frozenset({"set_aside"})
 
@@ -55,16 +62,20 @@ class CollectorStatistics:
 class Collector:
     """Made by `bounded_pauses`."""
 
-    def __init__(self, walked_min: int = WALKED_MIN) -> None:
+    def __init__(
+        self, walked_min: int = WALKED_MIN, counted_every: int = COUNTED_EVERY
+    ) -> None:
         self._walked_min = walked_min
+        self._counted_every = counted_every
         self._limit = walked_min
+        self._set_aside = gc.get_freeze_count()
         self._full = self._walks = self._holds = 0
         self._held_since_s = self._held_until_s = math.inf  # inf: it is not held
         self._all_is_next = False  # the next full collection walks everything
 
     def statistics(self) -> CollectorStatistics:
         return CollectorStatistics(
-            gc.get_freeze_count(), self._full, self._walks, self._holds
+            self._set_aside, self._full, self._walks, self._holds
         )
 
     def hold(self, now_s: float) -> None:
@@ -76,6 +87,11 @@ class Collector:
             self._holds += 1
             self._held_since_s = now_s
         self._held_until_s = min(now_s + HOLD_S, self._held_since_s + HOLD_S_MAX)
+
+    def hold_longer(self, now_s: float) -> None:
+        """`hold`, if it is held: what waits then is collected at once, afterwards."""
+        if self._held_until_s != math.inf:
+            self.hold(now_s)
 
     def look(self, now_s: float) -> None:
         """Go on, if it was held long enough."""
@@ -93,24 +109,28 @@ class Collector:
             return
         self._full += 1
         gc.freeze()
-        set_aside = gc.get_freeze_count()
         if self._all_is_next:
             self._all_is_next = False
             self._walks += 1
-            self._limit = max(self._walked_min, 2 * set_aside)
-        elif set_aside >= self._limit:
-            self._all_is_next = True
-            gc.unfreeze()
+            self._set_aside = gc.get_freeze_count()
+            self._limit = max(self._walked_min, 2 * self._set_aside)
+        elif self._full % self._counted_every == 0:
+            self._set_aside = gc.get_freeze_count()
+            if self._set_aside >= self._limit:
+                self._all_is_next = True
+                gc.unfreeze()
 
 
 @contextmanager
-def bounded_pauses(walked_min: int = WALKED_MIN) -> Iterator[Collector]:
+def bounded_pauses(
+    walked_min: int = WALKED_MIN, counted_every: int = COUNTED_EVERY
+) -> Iterator[Collector]:
     """For the process's life: enter it when the program has been loaded."""
-    collector = Collector(walked_min)
     thresholds = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, MIDDLE, *thresholds[2:])
+    collector = Collector(walked_min, counted_every)
+    gc.set_threshold(YOUNG, MIDDLE, OLD)
     gc.callbacks.append(collector._collected)
     try:
         yield collector

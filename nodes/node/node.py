@@ -255,7 +255,8 @@ class Node:
         self._deaths.node_gone(node)
 
     def _adopted(self, shard: int, epoch: int) -> None:
-        self._collector.hold(self._clock.monotonic_s())  # for who waits for its matches
+        # For who waits for a dead node's matches; a planned change needs no such care.
+        self._collector.hold_longer(self._clock.monotonic_s())
         self._router.owned[shard] = epoch
         for match in self._poison.apart():  # it may have come here since it was told
             if self._pins.shard_of(match) == shard:

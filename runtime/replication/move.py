@@ -103,5 +103,7 @@ class PlannedMove:
             if pair[0] == record.move.to:
                 peer = membership.peer(*pair)
                 if peer is not None and not membership.lost(peer, now_ms):
-                    return pair
+                    # One that is not heard yet, of a shard that has just been pinned,
+                    # may not even know of it: players would wait for that.
+                    return pair if peer.heard else None
         return None

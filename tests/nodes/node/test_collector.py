@@ -26,7 +26,7 @@ def cycle() -> Node:
 
 def test_what_survives_is_walked_once() -> None:
     """It is set aside; new garbage is still found."""
-    with bounded_pauses() as collector:
+    with bounded_pauses(counted_every=1) as collector:
         kept = [cycle() for _ in range(100)]
         gc.collect()
         before = collector.statistics().set_aside
@@ -50,7 +50,7 @@ def by_hand() -> Iterator[None]:
 
 def test_cycles_that_were_set_aside_are_found_in_the_end(by_hand: None) -> None:
     """When there is twice as much as was alive, all of it is walked."""
-    with bounded_pauses(walked_min=1) as collector:
+    with bounded_pauses(walked_min=1, counted_every=1) as collector:
         kept = cycle()
         gone = weakref.ref(kept)
         gc.collect()
@@ -110,3 +110,16 @@ def test_who_has_turned_it_off_is_left_alone(by_hand: None) -> None:
         collector.hold(10.0)
         collector.look(20.0)
         assert not gc.isenabled()
+
+
+def test_only_who_holds_for_a_death_holds_longer() -> None:
+    """A planned change of owners is no reason to let garbage pile up."""
+    with bounded_pauses() as collector:
+        collector.hold_longer(10.0)
+        assert gc.isenabled()
+        collector.hold(10.0)
+        collector.hold_longer(10.0 + HOLD_S / 2)
+        collector.look(10.0 + HOLD_S)
+        assert not gc.isenabled()
+        collector.look(10.0 + HOLD_S + HOLD_S / 2)
+        assert gc.isenabled()
