@@ -29,7 +29,7 @@ from .row import Row
 __all__ = ["migration"]
 
 MATCHES = int(os.environ.get("MATCHES", "1000"))
-RATE_PER_S = float(os.environ.get("RATE", "400"))
+RATE_PER_S = float(os.environ.get("RATE", "200"))
 """Actions offered per second by all matches together."""
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))

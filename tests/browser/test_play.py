@@ -244,6 +244,16 @@ def test_a_match_is_played_by_keys_alone(cluster: Cluster, come: Come) -> None:
     assert bob.heard == "Player 1 marks top right. Player 1 won."
 
 
+def test_a_match_that_is_ended_says_why(cluster: Cluster, come: Come) -> None:
+    """An operator ends it: nobody waits for a move that cannot come."""
+    created = cluster.open_match("tic-tac-toe", ["0", "1"])
+    ada, bob = sit(cluster, created, come)
+    ada.sees("Your turn")
+    cluster.told("match", "terminate", ada.match, "--why", "the hall closes", "--yes")
+    for player in (ada, bob):
+        player.sees("The host ended the match: the hall closes")
+
+
 def test_a_spectator_is_sent_no_secret(cluster: Cluster, come: Come) -> None:
     """In all that a spectator's page is sent while fleets are laid, there is no ship;
     nor in what the other player's page is sent."""

@@ -18,6 +18,8 @@ export function standing(snapshot, names) {
 /** @param {any} result @param {import("./names.js").Names} names */
 export function outcome(result, names) {
   if (result?.draw) return "A draw";
+  const why = result?.terminated?.why;
+  if (typeof why === "string") return `The host ended the match: ${why}`;
   const winner = result?.winner;
   if (typeof winner === "string")
     return winner === names.me ? "You won" : `${names.of(winner)} won`;

@@ -137,3 +137,20 @@ def test_a_move_to_its_owner_is_over_at_once() -> None:
     assert bench.record is not None
     assert bench.record.move is None
     assert bench["a"].core.epoch == 1
+
+
+def test_nobody_is_given_a_shard_who_is_not_heard_of_in_it() -> None:
+    """Players would wait until it has learnt of the epoch before."""
+    bench = served("abc")
+    bench.pass_ms(300)
+    bench.filter = lambda sender, to, message: sender != "c"
+    bench.kill("a")
+    while bench.owner() != "b":
+        bench.pass_ms(50)
+    bench.edit(move=Move("c", "op"))
+    first = bench.propose("b", "y")
+    assert bench["b"].core.last_seq == first  # nothing is held for the move
+    bench.filter = None
+    bench.pass_ms(1500)
+    assert bench.owner() == "c"
+    assert bench["c"].committed[-1] == "y"
