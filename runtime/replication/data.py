@@ -141,7 +141,6 @@ class ReplicaData:
         entries = self.log.between(self.commit + 1, seq)
         self.commit = seq
         self._effects.committed.append(Committed(self._shard, entries, trail))
-        self._effects.committed_entries += len(entries)
         self._trim()
 
     def wipe(self, base_seq: int, base_epoch: int, complete: bool) -> None:

@@ -63,8 +63,8 @@ class Effects:
     __slots__ = (
         "_group_begins",
         "alarms",
+        "caught_up",
         "committed",
-        "committed_entries",
         "confirmed",
         "demoted",
         "feeds",
@@ -151,7 +151,6 @@ class Effects:
         self.journal: list[JournalOp] = []
         self.sends: list[Send] = []
         self.committed: list[Committed] = []
-        self.committed_entries = 0
         self.serving: list[Serving] = []
         self.confirmed: list[Confirmed] = []
         self.feeds: list[Feed] = []
@@ -160,3 +159,5 @@ class Effects:
         self.pin_asks: list[Detach | Attach | Carry | Come] = []
         self.table: list[ShardEntry] = []
         self.list_again = False
+        self.caught_up = 0
+        """Entries that learners gave their host in this step. Not for the output."""

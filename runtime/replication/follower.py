@@ -46,7 +46,7 @@ from .message import (
 __all__ = ["Follower"]
 
 FAR_BEHIND = 256
-"""A learner gives its host one entry more in each turn for so many that it lacks."""
+"""In each step a learner gives its host one entry more for every so many it lacks."""
 
 
 class Follower:
@@ -54,6 +54,7 @@ class Follower:
 
     __slots__ = (
         "_acked",
+        "_acked_ms",
         "_context",
         "_frame_waits",
         "_owner_commit",
@@ -63,6 +64,7 @@ class Follower:
         "epoch",
         "matched",
         "owner",
+        "pause_ms",
         "taker",
         "withholds",
     )
@@ -81,10 +83,13 @@ class Follower:
         """A claim of this replica is being prepared or on its way."""
         self.withholds = False
         """As a learner, it has not yet given the host all that is committed."""
+        self.pause_ms = 0
+        """Until it gives more."""
         self.taker = InstallTaker(context)
         self._serial = 0
         self._frame_waits = False
         self._acked = -1
+        self._acked_ms = 0
         self._owner_commit = 0
 
     # What an owner sends.
@@ -160,15 +165,15 @@ class Follower:
 
     # What follows.
 
-    def settle(self) -> None:
+    def settle(self, now_ms: int) -> None:
         """Acknowledge what is durable, and hand on what is committed."""
         self._context.data.flush()
         self.taker.settle()
         self._hand_on()
         if self._frame_waits and self._may_acknowledge():
             seq = self._answer_seq()
-            if seq == self.matched or seq > self._acked:
-                self._acked = seq
+            if self._is_worth_saying(seq, now_ms):
+                self._acked, self._acked_ms = seq, now_ms
                 self._frame_waits = seq < self.matched
                 self._acknowledge(seq)
 
@@ -205,6 +210,12 @@ class Follower:
         """Rule 5: what is shown to be equal, never the length of the log; rule 6."""
         data = self._context.data
         return data.commit if self.withholds else min(self.matched, data.durable_seq)
+
+    def _is_worth_saying(self, seq: int, now_ms: int) -> bool:
+        """While it catches up: often enough that nothing is sent again."""
+        if self.withholds:
+            return now_ms - self._acked_ms >= self._context.options.retransmit_ms // 4
+        return seq == self.matched or seq > self._acked
 
     def _may_acknowledge(self) -> bool:
         """A promise that a crash could forget is none; and while a claim is on its
@@ -323,20 +334,29 @@ class Follower:
 
     def _hand_on(self) -> None:
         """Rule 6: give the host what is committed, or what it may have in this turn."""
-        context, data = self._context, self._context.data
+        data = self._context.data
         seq = min(self._owner_commit, self.matched, data.durable_seq)
         behind = seq - data.commit
-        now = behind if context.in_isr() else min(behind, self._room(behind))
+        now = behind if self._context.in_isr() else self._portion(behind)
         if now > 0:
             data.commit_to(data.commit + now)
         self.withholds = now < behind
 
-    def _room(self, behind: int) -> int:
-        """What all may have, or this one's share: none stands still, and who is far
-        behind comes nearer however much is played."""
+    def _portion(self, behind: int) -> int:
+        """What is left of the step's, but one at least: the owner sends all again to
+        who stands still. Far behind, more: it comes nearer however much is played.
+
+        Who came after many others waits longer: so they do not all come at once again.
+        """
         options, effects = self._context.options, self._context.effects
-        share = 1 + behind // FAR_BEHIND
-        return max(share, options.catch_up_entries - effects.committed_entries)
+        least = 1 + behind // FAR_BEHIND
+        room = options.catch_up_entries - effects.caught_up
+        portion = min(behind, max(least, room))
+        effects.caught_up += max(0, portion)
+        turns = 1 + effects.caught_up // options.catch_up_entries
+        longest = options.retransmit_ms // 4
+        self.pause_ms = min(turns * options.catch_up_pause_ms, longest)
+        return portion
 
     def _acknowledge(self, seq: int) -> None:
         context = self._context

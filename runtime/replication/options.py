@@ -51,11 +51,11 @@ class ReplicationOptions:
     states."""
     kept_bytes: int = 4 * 1024 * 1024
     catch_up_entries: int = 16
-    """Committed entries that all learners of a node together give their host in one
-    turn, and a little more if they are far behind: many that catch up at once must not
-    hold up the rest of the node."""
+    """Committed entries that the learners of a node give their host in one step, and
+    one for each more: those that catch up at once must not hold up the rest of the
+    node. More, if they are far behind."""
     catch_up_pause_ms: int = 5
-    """Until the next such turn."""
+    """Until a learner's next such step; longer, the more of them there are."""
     uncommitted_entries: int = 8192
     """Entries of a shard that may wait for a commit; then proposals are refused."""
 
@@ -82,6 +82,11 @@ class ReplicationOptions:
         ]
         if not 3 * self.heartbeat_ms <= self.evict_ms < self.steal_gone_ms:
             faults.append("3 heartbeat_ms <= evict_ms < steal_gone_ms must hold")
+        if not 20 * self.catch_up_pause_ms <= self.retransmit_ms:
+            # Else all would be sent again while it is caught up with.
+            faults.append(
+                "catch_up_pause_ms must be a twentieth of retransmit_ms at most"
+            )
         if not self.steal_gone_ms <= self.steal_ms:
             faults.append("steal_gone_ms must not exceed steal_ms")
         return tuple(faults)

@@ -138,7 +138,7 @@ class Peer:
             self.progress_at = now_ms
         if self.next is None or self.next <= self.match:
             self.next = self.match + 1
-        if serial > self.acked_serial:
+        if serial >= self.acked_serial:  # one frame may be acknowledged in portions
             self.acked_serial = serial
             if self.has >= self.next - 1:
                 self.progress_at = now_ms

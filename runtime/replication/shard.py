@@ -392,7 +392,7 @@ class ShardReplica:
             if self.ownership is not None:
                 self.ownership.settle(now_ms)
             else:
-                self.follower.settle()
+                self.follower.settle(now_ms)
         self.check()
 
     def due_ms(self) -> int | None:
@@ -407,7 +407,7 @@ class ShardReplica:
             retry_at = self.register.retry_at
             return retry_at if retry_at > now_ms else None
         if self.follower.withholds:
-            return now_ms + self.context.options.catch_up_pause_ms
+            return now_ms + self.follower.pause_ms
         due = self.takeover.due_ms()
         if due is not None and due <= now_ms:
             return now_ms + self.context.options.heartbeat_ms

@@ -141,7 +141,8 @@ def test_a_match_with_nothing_gained_by_its_pin_is_folded_back_by_itself() -> No
     world = live(pin_then_fold(), tune)
     assert world.trace.counts["pinned"] >= 1
     assert not world.places.pins
-    assert kinds(world, the_match(world))[-1] == "action"
+    played = kinds(world, the_match(world))
+    assert "action" in played[played.index("attach") :]
 
 
 def test_the_end_of_a_pin_that_lands_late_ends_nothing() -> None:

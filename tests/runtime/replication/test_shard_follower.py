@@ -20,6 +20,7 @@ from hotseat.runtime.replication.message import (
 from hotseat.runtime.replication.options import ReplicationOptions
 from hotseat.runtime.replication.output import Appended, Promised, Truncated
 from hotseat.runtime.replication.recovered import RecoveredShard
+from hotseat.runtime.replication.recovery import RecoveryOrder
 
 from .stage import Bench, Replica
 
@@ -195,13 +196,55 @@ def test_a_learner_catches_up_little_by_little_and_is_in_sync_then() -> None:
     tell(bench, append(1, (0, 0), *entries(1, 1, *names), commit=4))
     replica, pause_ms = bench["b"], bench.options.catch_up_pause_ms
     assert replica.committed == names[:2]
-    assert replica.core.due_ms() == bench.now + pause_ms
-    bench.now += pause_ms
+    due_ms = replica.core.due_ms()
+    assert due_ms is not None
+    assert pause_ms <= due_ms - bench.now <= 2 * pause_ms
+    bench.now = due_ms
     replica.core.tick(bench.now)
     bench.settle("b")
     assert replica.committed == names[:4]
     assert [acked.seq for acked in answers(replica, Acked)] == [2, 5]
-    assert replica.core.due_ms() != bench.now + pause_ms
+    assert not replica.core.follower.withholds
+
+
+def test_while_it_catches_up_it_is_not_sent_all_again_nor_says_so_at_each_step() -> (
+    None
+):
+    """Now and then it tells how far it is; at the end nothing is asked of it."""
+    options = ReplicationOptions(catch_up_entries=1)
+    bench = Bench("ab", want="ab", options=options)
+    bench.begin()
+    bench.cut = {("a", "b"), ("b", "a")}
+    bench.pass_ms(1_500)  # it is evicted
+    names = [f"m{n}" for n in range(60)]
+    bench.propose("a", *names)
+    bench["a"].outputs.clear()
+    bench["b"].outputs.clear()
+    bench.cut = set()
+    while bench["b"].committed != names:
+        bench.pass_ms(5, step=5)
+    bench.pass_ms(1_000, step=5)
+    told = answers(bench["b"], Acked)
+    assert 3 <= len(told) <= 20, len(told)
+    sent = answers(bench["a"], Append)
+    assert sum(len(frame.entries) for frame in sent) == 60
+    assert bench.record is not None
+    assert len(bench.record.isr) == 2
+
+
+def test_a_learner_that_is_made_the_owner_hands_on_all() -> None:
+    """An operator goes on from what it has, while it still catches up."""
+    bench = follower(options=ReplicationOptions(catch_up_entries=1))
+    bench.edit(isr=(("a", "a-data"),))
+    names = ["w", "x", "y"]
+    tell(bench, append(1, (0, 0), *entries(1, 1, *names), commit=3))
+    assert bench["b"].core.follower.withholds
+    order = RecoveryOrder(dead=frozenset("a"), unclean=True)
+    bench["b"].core.recover(order, bench.now)
+    bench.settle("b")
+    bench.pass_ms(1_000)
+    assert bench.owner() == "b"
+    assert bench["b"].committed[:3] == names
 
 
 def test_who_is_in_sync_hands_on_all_at_once() -> None:
