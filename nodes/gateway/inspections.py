@@ -71,6 +71,7 @@ class Inspection:
         self._feed = feed
         self._timeline: Timeline | None = None
         self._asked_s = 0.0
+        self._refused: OperatorError | None = None
         self._lock = anyio.Lock()
         self._threads = threads
 
@@ -110,7 +111,9 @@ class Inspection:
             fresh = now_s < self._asked_s + REFRESH_S
             done = self.status in ("ended", "lost") or fresh
             if self._timeline is None:
-                await self._begin(feed, games)
+                if fresh and self._refused is not None:
+                    raise self._refused  # who waited meanwhile need not wait again
+                await self._try_to_begin(feed, games)
             elif not done:
                 await self._grow(feed, self._timeline)
             else:
@@ -148,6 +151,13 @@ class Inspection:
             return frames_of(shown, first, count, as_seat)
 
         return await self._read(read)
+
+    async def _try_to_begin(self, feed: MatchFeed, games: GameRegistry) -> None:
+        try:
+            await self._begin(feed, games)
+        except OperatorError as error:
+            self._refused, self._asked_s = error, anyio.current_time()
+            raise
 
     async def _begin(self, feed: MatchFeed, games: GameRegistry) -> None:
         revisions, unread = await until_owned(feed.fetch_unread)

@@ -4,8 +4,8 @@ A full collection walks every object that lives: with a thousand matches in memo
 holds the loop for a tenth of a second, again and again as their number grows. Most of
 what lives is matches, and they are not garbage. So what has survived a full collection
 is set aside (`gc.freeze`), and the next one walks only what is newer. Objects that are
-set aside still die by their reference counts; cycles among them wait until twice as
-much is set aside as was found alive the last time, and all of it is walked once more.
+set aside still die by their reference counts; cycles among them wait until about twice
+as much is set aside as was found alive the last time, and all is walked once more.
 
 Whoever knows of moments that must not be lost, such as those in which a dead node's
 matches are taken over, may have it wait a little (`hold`).
@@ -31,7 +31,8 @@ MIDDLE = 3
 """Looks at the youngest before those that survived them are looked at as well."""
 
 OLD = 1
-"""Looks at those before all that is not set aside is: at most 8,000 objects."""
+"""Looks at those before all that is not set aside is: some 11,000 objects, or what a
+`hold` has let pile up."""
 
 HOLD_S = 0.5
 """How long nothing is collected from each `hold` on."""
@@ -44,7 +45,8 @@ WALKED_MIN = 500_000
 """Objects set aside below which nothing is walked again."""
 
 COUNTED_EVERY = 64
-"""Full collections between two counts of what is set aside: a count walks it all."""
+"""Full collections between two counts of what is set aside: a count walks it all. So it
+may grow by some hundred thousand more before that is noticed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Collector:
         self._held_until_s = min(now_s + HOLD_S, self._held_since_s + HOLD_S_MAX)
 
     def hold_longer(self, now_s: float) -> None:
-        """`hold`, if it is held: what waits then is collected at once, afterwards."""
+        """`hold`, if it is held already."""
         if self._held_until_s != math.inf:
             self.hold(now_s)
 

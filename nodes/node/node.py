@@ -255,7 +255,8 @@ class Node:
         self._deaths.node_gone(node)
 
     def _adopted(self, shard: int, epoch: int) -> None:
-        # For who waits for a dead node's matches; a planned change needs no such care.
+        # For who waits for a dead process's matches. No such care for a planned change,
+        # nor for a frozen owner, whose players have waited a second by now.
         self._collector.hold_longer(self._clock.monotonic_s())
         self._router.owned[shard] = epoch
         for match in self._poison.apart():  # it may have come here since it was told

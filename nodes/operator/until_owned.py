@@ -16,7 +16,8 @@ from .match_feed import NOBODY_ANSWERS, FeedBroken
 __all__ = ["TAKEOVER_S", "until_owned"]
 
 TAKEOVER_S = 10.0
-"""A shard has another owner well before, even if the last one hung."""
+"""A shard has another owner well before, even if the last one hung. No try begins
+later; one may take some seconds by itself."""
 
 PAUSE_S_MIN: Final = 0.05
 PAUSE_S_MAX: Final = 0.5

@@ -251,7 +251,7 @@ def test_a_match_that_is_ended_says_why(cluster: Cluster, come: Come) -> None:
     ada.sees("Your turn")
     cluster.told("match", "terminate", ada.match, "--why", "the hall closes", "--yes")
     for player in (ada, bob):
-        player.sees("The host ended the match: the hall closes")
+        player.sees("An operator ended the match: the hall closes")
 
 
 def test_a_spectator_is_sent_no_secret(cluster: Cluster, come: Come) -> None:

@@ -19,7 +19,7 @@ export function standing(snapshot, names) {
 export function outcome(result, names) {
   if (result?.draw) return "A draw";
   const why = result?.terminated?.why;
-  if (typeof why === "string") return `The host ended the match: ${why}`;
+  if (typeof why === "string") return `An operator ended the match: ${why}`;
   const winner = result?.winner;
   if (typeof winner === "string")
     return winner === names.me ? "You won" : `${names.of(winner)} won`;
