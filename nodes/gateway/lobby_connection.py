@@ -1,10 +1,7 @@
 """One WebSocket in a lobby: a shell around `LobbyConversation`.
 
-Order: the token is looked at before anything is read. Then one task reads, one sends,
-one watches the room, one asks it while there is something to ask, one keeps time; and
-while the room starts, one opens its match. Whatever ends one ends all.
-
-The rules for a WebSocket server are those of `connection`.
+Beside the tasks of any page (see `page_connection`), one watches the room, one asks it
+while there is something to ask; and while the room starts, one opens its match.
 """
 
 from __future__ import annotations
@@ -14,8 +11,6 @@ import re
 import secrets
 
 import anyio
-from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
 from starlette.websockets import WebSocket
 
 from ..client import ClientError, WatchEnded
@@ -23,16 +18,13 @@ from ..lobby.door import PRESENCES_PER_RESERVATION, Door
 from ..lobby.room_view import RoomView, read_room
 from ..telemetry import get_logger
 from ..tokens import Grant, clean_name
-from .admission import admit
-from .bucket import Bucket
 from .close_code import CloseCode, close_code_of
-from .connection import CLOSE_S, FLOOD_MAX, SILENT_BEATS_MAX
 from .gateway import Gateway
 from .lobby_conversation import Ask, GoToMatch, LobbyConversation
 from .lobby_links import welcome
-from .lobby_messages import read_lobby_message
-from .messages import Heartbeat, MalformedMessage
+from .lobby_messages import LobbyMessage, read_lobby_message
 from .offered_games import config_of
+from .page_connection import PageConnection
 from .signal import Signal
 
 __all__ = ["LobbyConnection"]
@@ -46,62 +38,20 @@ LEFT_S = 2.0
 log = get_logger()
 
 
-class LobbyConnection:
-    """Made for each WebSocket; `run` serves it until it ends."""
+class LobbyConnection(PageConnection[LobbyConversation, LobbyMessage]):
+    """Of a user, with one lobby."""
+
+    __slots__ = ("_asking", "_asks", "_door", "_looked", "_opening")
 
     def __init__(self, gateway: Gateway, socket: WebSocket, lobby: str) -> None:
-        self._gateway = gateway
-        self._socket = socket
-        self.place = (lobby, "")
-        self.session = 0
-        self._ending: tuple[CloseCode, str] | None = None
-        self._gone = False
-        self._tasks: TaskGroup | None = None
+        super().__init__(gateway, socket, lobby)
         self._door: Door
-        self._conversation: LobbyConversation
         self._asks: list[Ask] = []
         self._asking = self._opening = False
-        self._sending, self._reading, self._looked = Signal(), Signal(), Signal()
-        self._beat, self._beat_at, self._answered = 0, 0.0, 0
-        self._round_trip_ms: float | None = None
+        self._looked = Signal()
 
-    def end(self, code: CloseCode, reason: str) -> None:
-        """Close with this code; the first one counts."""
-        if self._ending is None:
-            self._ending = (code, reason)
-        if self._tasks is not None:
-            self._tasks.cancel_scope.cancel()
-
-    async def run(self) -> None:
-        """Serve it to its end. Nothing is raised but cancellation."""
-        try:
-            grant = self._admitted()
-            await self._socket.accept()
-            if grant is not None:
-                self._gateway.counts.opened += 1
-                await self._serve(grant)
-        except Exception as error:
-            log.error("connection_failed", exc_info=error)
-            self.end(CloseCode.FAILED, "internal_error")
-        try:
-            await self._close()
-        finally:
-            self._gateway.leave(self)
-
-    def _admitted(self) -> Grant | None:
-        """What the token grants; None: nothing, and why is said in closing."""
-        token = self._socket.query_params.get("token")
-        found = admit(
-            self._gateway, self._socket, token, self.place[0], lambda _: "lobby"
-        )
-        if isinstance(found, Grant):
-            return found
-        self._refuse(*found)
-        return None
-
-    def _refuse(self, code: CloseCode, reason: str) -> None:
-        self._gateway.counts.refused += 1
-        self.end(code, reason)
+    def _scope_of(self, grant: Grant) -> str:
+        return "lobby"
 
     async def _serve(self, grant: Grant) -> None:
         gateway = self._gateway
@@ -112,11 +62,7 @@ class LobbyConnection:
         with gateway.doors.at(grant.match, grant.epoch, grant.subject) as door:
             self._door = door
             async with anyio.create_task_group() as tasks:
-                self._tasks = tasks
-                # A connection lives no longer than its token.
-                left_s = gateway.tokens.left_s(grant)
-                tasks.cancel_scope.deadline = anyio.current_time() + left_s
-                gateway.enter(self)
+                self._enter(tasks, grant)
                 tasks.start_soon(self._read)
                 tasks.start_soon(self._send)
                 tasks.start_soon(self._watch, grant)
@@ -127,50 +73,23 @@ class LobbyConnection:
         if last and not gateway.stopping:
             await self._tell_left()
 
-    async def _read(self) -> None:
-        gateway, told = self._gateway, self._conversation
-        options = gateway.options
-        bucket = Bucket(
-            options.messages_per_s, options.messages_burst, anyio.current_time()
-        )
-        too_fast = 0
-        while True:
-            received = await self._socket.receive()
-            if received["type"] == "websocket.disconnect":
-                self._gone = True
-                self.end(CloseCode.AGAIN, "gone")
-                return
-            data = received.get("text") or received.get("bytes") or b""
-            gateway.counts.messages_in += 1
-            gateway.counts.bytes_in += len(data)
-            try:
-                if len(data) > options.message_bytes_max:
-                    raise MalformedMessage("it is too large")
-                message = read_lobby_message(data)
-            except MalformedMessage:
-                self.end(CloseCode.MALFORMED, "malformed_message")
-                return
-            now_s = anyio.current_time()
-            if bucket.take(now_s):
-                too_fast = 0
-                if isinstance(message, Heartbeat):
-                    self._hear_heartbeat(message, now_s)
-                else:
-                    self._ask(told.hear(message))
-            else:
-                too_fast += 1
-                gateway.counts.busy += 1
-                told.refuse(message)
-            if too_fast > FLOOD_MAX:
-                gateway.counts.let_go += 1
-                self.end(CloseCode.FLOOD, "rate_limited")
-                return
-            self._sending.set()
-            while told.full:
-                await self._reading.wait()
+    def _decode(self, data: str | bytes) -> LobbyMessage:
+        return read_lobby_message(data)
+
+    def _hear(self, message: LobbyMessage) -> None:
+        assert self._tasks is not None
+        asked = self._conversation.hear(message)
+        if asked is not None:
+            self._asks.append(asked)
+            if not self._asking:
+                self._asking = True
+                self._tasks.start_soon(self._act)
+
+    def _refuse_busy(self, message: LobbyMessage, wait_s: float) -> None:
+        self._conversation.refuse(message)
 
     async def _send(self) -> None:
-        gateway, told = self._gateway, self._conversation
+        told = self._conversation
         while True:
             data = told.next_to_send()
             if data is None:
@@ -179,26 +98,8 @@ class LobbyConnection:
                     return
                 await self._sending.wait()
                 continue
-            with anyio.move_on_after(gateway.options.send_timeout_s) as scope:
-                await self._socket.send(
-                    {"type": "websocket.send", "text": data.decode()}
-                )
-                await checkpoint()
-            if scope.cancelled_caught:
-                gateway.counts.let_go += 1
-                self.end(CloseCode.SILENT, "too_slow")
+            if not await self._deliver(data):
                 return
-            gateway.counts.messages_out += 1
-            gateway.counts.bytes_out += len(data)
-            self._reading.set()
-
-    def _ask(self, asked: Ask | None) -> None:
-        assert self._tasks is not None
-        if asked is not None:
-            self._asks.append(asked)
-            if not self._asking:
-                self._asking = True
-                self._tasks.start_soon(self._act)
 
     async def _act(self) -> None:
         """Ask in the order of what was heard, as long as there is something to ask."""
@@ -275,33 +176,6 @@ class LobbyConnection:
         url = f"{re.sub('^http', 'ws', self._gateway.url)}/rooms/{way.match}"
         self._conversation.led(way, token, expires_ms, url)
 
-    async def _keep_alive(self) -> None:
-        """An extended page answers each heartbeat; one that does not is asleep."""
-        heartbeat_s = self._gateway.options.heartbeat_s
-        while True:
-            await anyio.sleep(heartbeat_s)
-            if self._beat - self._answered >= SILENT_BEATS_MAX:
-                self._gateway.counts.let_go += 1
-                self.end(CloseCode.SILENT, "silent")
-                return
-            self._beat += 1
-            self._beat_at = anyio.current_time()
-            self._conversation.tell(
-                {
-                    "type": "heartbeat",
-                    "id": self._beat,
-                    "roundTripMs": self._round_trip_ms,
-                    "serverMs": self._gateway.clock.now_ms(),
-                }
-            )
-            self._sending.set()
-
-    def _hear_heartbeat(self, message: Heartbeat, now_s: float) -> None:
-        if self._answered < message.id <= self._beat:
-            self._answered = message.id
-            if message.id == self._beat:
-                self._round_trip_ms = round((now_s - self._beat_at) * 1_000, 1)
-
     async def _tell_left(self) -> None:
         """The room shows that the user is away, and keeps the seat for a while."""
         room = self._conversation.view
@@ -309,10 +183,3 @@ class LobbyConnection:
             return
         with anyio.move_on_after(LEFT_S, shield=True):
             await self._door.tell_left(self._conversation.user)
-
-    async def _close(self) -> None:
-        if self._gone or self._ending is None:
-            return
-        code, reason = self._ending
-        with anyio.move_on_after(CLOSE_S, shield=True):
-            await self._socket.close(code, reason)

@@ -10,7 +10,7 @@ from hotseat.engine.games.rock_paper_scissors import game as rps
 from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.nodes.client import RemoteMatch
 from hotseat.nodes.gateway.close_code import CloseCode
-from hotseat.nodes.gateway.connection import FLOOD_MAX
+from hotseat.nodes.gateway.page_connection import FLOOD_MAX
 
 from .hosted_games import countdown, three_in_all
 from .rig import Closed, Message, Page, Rig, rig
