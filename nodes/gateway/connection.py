@@ -27,10 +27,10 @@ from .close_code import CloseCode, close_code_of
 from .conversation import Conversation, Dispatch, Look, Save, Undo, WrongSeat
 from .gateway import Gateway
 from .messages import ClientMessage, read_message
-from .page_connection import SILENT_BEATS_MAX, PageConnection
+from .page_connection import PageConnection
 from .renewal import Renewal
 
-__all__ = ["SILENT_BEATS_MAX", "Connection"]
+__all__ = ["Connection"]
 
 AGAIN_S = 0.5
 """Before an action of unknown outcome is asked again, under the same key."""

@@ -31,8 +31,8 @@ from ..tokens import KeyFile, Tokens
 from ..tokens.tokens import TokenStatistics
 from .app import gateway_app
 from .bounded_server import allow_files, bound_server
-from .connection import SILENT_BEATS_MAX
 from .gateway import Gateway, GatewayStatistics
+from .page_connection import SILENT_BEATS_MAX
 
 __all__ = ["PRINCIPAL", "STATISTICS", "run_gateway", "server_config"]
 

@@ -19,7 +19,7 @@ from hotseat.engine.games.rock_paper_scissors import game as rps
 from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat
 from hotseat.nodes.gateway.close_code import CloseCode
-from hotseat.nodes.gateway.connection import SILENT_BEATS_MAX
+from hotseat.nodes.gateway.page_connection import SILENT_BEATS_MAX
 from hotseat.nodes.seat_secret import seat_secrets
 from hotseat.nodes.tokens import KeySet, SigningKey
 

@@ -11,7 +11,7 @@ from hotseat.engine.games.tic_tac_toe import game as tic_tac_toe
 from hotseat.engine.replay.envelope import read_envelope
 from hotseat.nodes.client import Accepted, RemoteMatch, Seat
 from hotseat.nodes.gateway.close_code import CloseCode
-from hotseat.nodes.gateway.connection import SILENT_BEATS_MAX
+from hotseat.nodes.gateway.page_connection import SILENT_BEATS_MAX
 
 from .hosted_games import countdown, three_in_all
 from .rig import Page, Rig, rig
