@@ -19,7 +19,8 @@ from __future__ import annotations
 import errno
 import math
 import resource
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 import anyio
 import h11
@@ -29,11 +30,15 @@ from anycorn.protocol.ws_stream import WSStream
 from anycorn.tcp_server import TCPServer
 from anyio import aclose_forcefully
 from anyio.abc import SocketListener, SocketStream, TaskGroup
-from wsproto.events import Ping
+from wsproto.connection import Connection
+from wsproto.events import CloseConnection, Message, Ping
+from wsproto.events import Event as Frame
 
 from ..telemetry import get_logger
+from .bucket import Bucket
+from .close_code import CloseCode
 
-__all__ = ["allow_files", "bound_server"]
+__all__ = ["FRAMES_BURST", "allow_files", "bound_server"]
 
 
 PASSING = {
@@ -48,14 +53,22 @@ PASSING = {
 FILES_SPARED = 128
 """Files that are not for players: links to nodes, logs, keys, what libraries open."""
 
+FRAMES_PER_S, FRAMES_BURST = 20, 200
+"""Frames of one connection that are no whole message."""
+
 PAUSE_S = 0.1
 NOTE_S = 10.0
 
 log = get_logger()
 
 
+class _Flood(Exception):
+    """Frames that are no messages come too fast."""
+
+
 class _BoundedStream(WSStream):
-    """Ends with the first message that is too large, and then at once."""
+    """Ends with the first message that is too large, and then at once; and when more
+    frames come than anybody needs who means well."""
 
     _over: anyio.Event | None = None
 
@@ -73,8 +86,32 @@ class _BoundedStream(WSStream):
             with anyio.move_on_after(interval_s):
                 await self._over.wait()
 
+    @property
+    def connection(self) -> Connection:
+        return self._connection
+
+    @connection.setter
+    def connection(self, connection: Connection) -> None:
+        self._connection = connection
+        self._frames = Bucket(FRAMES_PER_S, FRAMES_BURST, anyio.current_time())
+        vars(connection)["events"] = partial(self._few, connection.events)  # shadows it
+
+    def _few(self, events: Callable[[], Iterator[Frame]]) -> Iterator[Frame]:
+        """Messages are counted by who reads them; pings, pongs and parts are not."""
+        for event in events():
+            is_message = isinstance(event, Message) and event.message_finished
+            if not is_message and not self._frames.take(anyio.current_time()):
+                raise _Flood
+            yield event
+
     async def _handle_events(self) -> None:
-        await super()._handle_events()
+        try:
+            await super()._handle_events()
+        except _Flood:
+            self.buffer.clear()
+            flood = CloseConnection(code=CloseCode.FLOOD, reason="rate_limited")
+            await self._send_wsproto_event(flood)
+            await self.send(StreamClosed(stream_id=self.stream_id))
         if self.buffer.length > self.buffer.max_length:
             self.buffer.clear()
             await self.send(StreamClosed(stream_id=self.stream_id))

@@ -10,7 +10,7 @@ from anyio.abc import SocketStream
 
 __all__ = ["RawSocket", "close_code", "frame"]
 
-TEXT, BINARY, CLOSE, PING = 1, 2, 8, 9
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 def frame(
